@@ -1,0 +1,20 @@
+"""Where the book's claims and stored results lie: in the repository, or inside the installed package."""
+
+from pathlib import Path
+
+
+def book() -> Path:
+    """The folder that holds `claims.yml` and `data/`."""
+    here = Path(__file__).resolve().parent
+    for folder in (here.parent / "book", here / "_book"):
+        if (folder / "claims.yml").is_file():
+            return folder
+    raise FileNotFoundError(f"foldnet at {here} has no claims.yml beside it: install it again, or work in a clone of the repository")
+
+
+def repository() -> Path:
+    """The root of the clone; raises where foldnet was installed from a wheel."""
+    root = Path(__file__).resolve().parent.parent
+    if not (root / "_toc.yml").is_file():
+        raise FileNotFoundError("this needs a clone of the repository: the installed package has no book beside it")
+    return root

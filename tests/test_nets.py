@@ -1,0 +1,118 @@
+"""A network as a value: against torch.nn, autograd and hand computation."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from foldnet.nets import ReLUNet, stack
+
+shapes = st.lists(st.integers(1, 5), min_size=2, max_size=5)
+
+
+def points(n, d, seed=0):
+    return torch.as_tensor(np.random.default_rng(seed).normal(size=(n, d)))
+
+
+@settings(deadline=None, max_examples=40)
+@given(sizes=shapes, leak=st.sampled_from([0.0, 0.1, 0.5]), seed=st.integers(0, 1000))
+def test_equals_torch_sequential_exactly(sizes, leak, seed):
+    net = ReLUNet.random(sizes, leak=leak, seed=seed)
+    modules = []
+    for w, b in zip(net.weights, net.biases):
+        linear = torch.nn.Linear(w.shape[1], w.shape[0], dtype=torch.float64)
+        linear.weight.data, linear.bias.data = w, b
+        modules += [linear, torch.nn.LeakyReLU(leak)]
+    model = torch.nn.Sequential(*modules[:-1])
+    x = points(9, sizes[0], seed)
+    assert torch.allclose(net(x), model(x), rtol=0, atol=1e-14)
+    assert torch.equal(net.to_sequential()(x), model(x))
+    back = ReLUNet.from_sequential(net.to_sequential())
+    assert torch.equal(back.vector(), net.vector())
+    assert len(sizes) == 2 or back.leak == leak
+
+
+@settings(deadline=None, max_examples=30)
+@given(sizes=shapes, leak=st.sampled_from([0.0, 0.1]), seed=st.integers(0, 1000))
+def test_jacobian_equals_autograd(sizes, leak, seed):
+    net = ReLUNet.random(sizes, leak=leak, seed=seed)
+    x = points(6, sizes[0], seed)
+    by_autograd = torch.func.vmap(torch.func.jacrev(lambda p: net(p[None])[0]))(x)
+    assert torch.allclose(net.jacobian(x), by_autograd, rtol=0, atol=1e-14)
+
+
+def test_a_batch_is_its_networks():
+    nets = ReLUNet.random((3, 4, 2), batch=(5, 6), leak=0.1, seed=3)
+    x = points(7, 3)
+    own = torch.stack([points(7, 3, seed=s) for s in range(30)]).reshape(5, 6, 7, 3)
+    for i, j in [(0, 0), (2, 5), (4, 1)]:
+        one = nets[i, j]
+        assert one.batch_shape == ()
+        for of in (ReLUNet.__call__, ReLUNet.jacobian, ReLUNet.pattern):
+            assert torch.allclose(of(nets, x)[i, j].double(), of(one, x).double(), rtol=0, atol=1e-14)
+            assert torch.allclose(of(nets, own)[i, j].double(), of(one, own[i, j]).double(), rtol=0, atol=1e-14)
+    again = stack([stack([nets[i, j] for j in range(6)]) for i in range(5)])
+    assert torch.equal(again.vector(), nets.vector())
+
+
+def test_indexing_by_mask_and_slice():
+    nets = ReLUNet.random((1, 2, 1), batch=4)
+    mask = torch.tensor([True, False, False, True])
+    assert torch.equal(nets[mask].vector(), nets.vector()[mask])
+    assert torch.equal(nets[1:3].vector(), nets.vector()[1:3])
+    with pytest.raises(IndexError, match="one network"):
+        nets[0][0]
+
+
+def test_pattern_by_hand():
+    net = ReLUNet([[[1.0], [-1.0]], [[1.0, 2.0]]], [[-1.0, 0.0], [0.5]])
+    x = torch.tensor([[-2.0], [0.5], [3.0]])
+    assert net.pattern(x).tolist() == [[False, True], [False, False], [True, False]]
+    assert net(x).squeeze(-1).tolist() == [4.5, 0.5, 2.5]
+    assert net.jacobian(x).flatten().tolist() == [-2.0, 0.0, 1.0]
+
+
+def test_vector_round_trip_and_order():
+    net = ReLUNet([[[1.0, 2.0], [3.0, 4.0]], [[7.0, 8.0]]], [[5.0, 6.0], [9.0]])
+    assert net.vector().tolist() == [1, 2, 3, 4, 5, 6, 7, 8, 9]
+    assert torch.equal(net.with_vector(2 * net.vector()).vector(), 2 * net.vector())
+
+
+@pytest.mark.parametrize(("init", "fan_variance"), [("he", lambda i, o: 2 / i), ("glorot", lambda i, o: 2 / (i + o)), ("torch", lambda i, o: 1 / (3 * i))])
+def test_initial_variance(init, fan_variance):
+    net = ReLUNet.random((8, 16, 2), batch=4000, init=init, seed=1)
+    for w in net.weights:
+        assert w.var().item() == pytest.approx(fan_variance(w.shape[-1], w.shape[-2]), rel=0.02)
+
+
+def test_random_is_fixed_by_its_seed():
+    assert torch.equal(ReLUNet.random((2, 3, 1), seed=5).vector(), ReLUNet.random((2, 3, 1), seed=5).vector())
+    # the numbers themselves, so that no machine and no release moves them unseen
+    assert np.round(ReLUNet.random((1, 2, 1), seed=0).vector()[:3].numpy(), 6).tolist() == [0.273923, -0.460427, -0.918053]
+
+
+@pytest.mark.parametrize(
+    ("build", "sentence"),
+    [
+        (lambda: ReLUNet([torch.ones(2, 3)], [torch.ones(3)]), "layer 0 does not fit"),
+        (lambda: ReLUNet([torch.ones(2, 3), torch.ones(1, 3)], [torch.ones(2), torch.ones(1)]), "layer 1 does not fit"),
+        (lambda: ReLUNet([torch.ones(0, 2, 3)], [torch.ones(0, 2)]), "empty batch"),
+        (lambda: ReLUNet([torch.full((2, 3), torch.nan)], [torch.ones(2)]), "NaN"),
+        (lambda: ReLUNet([], []), "at least one"),
+        (lambda: ReLUNet([torch.ones(1, 1)], [torch.ones(1)], leak=1.5), "leak"),
+        (lambda: ReLUNet.random((2, 1))(torch.ones(2)), "points have shape"),
+        (lambda: ReLUNet.random((2, 1))(torch.ones(4, 3)), "points have shape"),
+        (lambda: ReLUNet.random((2, 1), batch=3)(torch.ones(2, 4, 2)), "do not fit networks of batch shape"),
+        (lambda: ReLUNet.random((2, 1), init="xavier"), "init is"),
+        (lambda: ReLUNet.random((2, 0, 1)), "no empty layer"),
+        (lambda: ReLUNet.random((2, 1), batch=3).to_sequential(), "choose one"),
+        (lambda: ReLUNet.from_sequential(torch.nn.Sequential(torch.nn.Linear(1, 1), torch.nn.Tanh())), "Linear, ReLU"),
+        (lambda: stack([]), "empty list"),
+        (lambda: stack([ReLUNet.random((2, 1)), ReLUNet.random((3, 1))]), "one shape"),
+    ],
+)
+def test_bad_input_gets_one_sentence(build, sentence):
+    with pytest.raises(ValueError, match=sentence) as caught:
+        build()
+    assert "\n" not in str(caught.value)
