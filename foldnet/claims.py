@@ -1,0 +1,238 @@
+"""A verdict is computed, never declared: `check` compares what a chapter measured with what a source says."""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import html
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from . import _paths
+
+MIME = "application/vnd.foldnet.check+json"
+VERDICTS = ("reproduced", "corrected", "differs", "open")
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One statement of a source, in our words: an entry of `book/claims.yml`."""
+
+    id: str
+    source: str
+    chapter: str
+    kind: str
+    title: str
+    where: str
+    says: str
+    published: Any = None
+    truth: str | None = None
+    note: str | None = None
+
+
+@functools.cache
+def claims() -> dict[str, Claim]:
+    """Every claim of the four sources by id, in the order of `book/claims.yml`."""
+    import yaml
+
+    entries = yaml.load((_paths.book() / "claims.yml").read_text(encoding="utf-8"), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    return {entry["id"]: Claim(**entry) for entry in entries}
+
+
+def claim(id: str) -> Claim:
+    """The claim with this id; an unknown id raises and names the nearest ones."""
+    known = claims()
+    if id not in known:
+        near = difflib.get_close_matches(id, known, n=3)
+        raise ValueError(f"book/claims.yml has no claim {id!r}" + (f"; did you mean {', '.join(near)}?" if near else ""))
+    return known[id]
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A published inequality: `low <= measured <= high`."""
+
+    low: float = -math.inf
+    high: float = math.inf
+
+    def __post_init__(self):
+        if math.isnan(self.low) or math.isnan(self.high) or self.low > self.high or math.isinf(self.low) and math.isinf(self.high):
+            raise ValueError(f"a bound has at least one finite side, low <= high; got {self.low} and {self.high}")
+
+    def __str__(self) -> str:
+        if math.isinf(self.low):
+            return f"at most {self.high:.4g}"
+        return f"at least {self.low:.4g}" if math.isinf(self.high) else f"between {self.low:.4g} and {self.high:.4g}"
+
+
+def at_most(high: float) -> Bound:
+    return Bound(high=float(high))
+
+
+def at_least(low: float) -> Bound:
+    return Bound(low=float(low))
+
+
+def between(low: float, high: float) -> Bound:
+    return Bound(float(low), float(high))
+
+
+@dataclass(frozen=True)
+class Record:
+    """What one `check` found; it travels in the cell's output and is read by the ledger."""
+
+    id: str
+    what: str
+    verdict: str
+    measured: Any
+    published: Any
+    corrected: Any = None
+    tolerance: str = "exact"
+    note: str | None = None
+
+
+def check(id, what, measured, published=None, *, tol=None, rtol=None, corrected=None, digits=None, note=None) -> None:
+    """Compare a measurement with a claim and show the verdict as one line.
+
+    `published` defaults to the value in `book/claims.yml`. A target is a number, a text, an array or a mapping of them, or a
+    `Bound`. `tol` is absolute, `rtol` relative; without either the comparison is exact, and inexact numbers need one of them.
+    `corrected` is what we hold to be true where the source errs; `note` says what was tried where neither agrees.
+    """
+    record = evaluate(id, what, measured, published, tol=tol, rtol=rtol, corrected=corrected, digits=digits, note=note)
+    line = _line(record)
+    bundle = {"text/plain": line, "text/html": _html(record), MIME: asdict(record)}
+    try:
+        from IPython import get_ipython
+        from IPython.display import display
+    except ImportError:
+        get_ipython = lambda: None  # noqa: E731
+    if get_ipython() is None:
+        print(line)
+    else:
+        display(bundle, raw=True)
+
+
+def evaluate(id, what, measured, published=None, *, tol=None, rtol=None, corrected=None, digits=None, note=None) -> Record:
+    """The record of a check, without showing it: `reproduced`, `corrected` or `differs`, by comparison alone."""
+    stated = claim(id).published
+    published = stated if published is None else published
+    if published is None:
+        raise ValueError(f"{id} has no published value in book/claims.yml: say what the measurement is compared with")
+    if _is_number_like(stated) and _plain(published) != _plain(stated):
+        raise ValueError(f"{id} is published as {_plain(stated)} in book/claims.yml; the check says {_plain(published)}")
+    agrees = _agrees(measured, published, tol, rtol)
+    if agrees:
+        verdict = "reproduced"
+    else:
+        verdict = "corrected" if corrected is not None and _agrees(measured, corrected, tol, rtol) else "differs"
+    show = functools.partial(_shown, tol=tol, rtol=rtol, digits=digits)
+    tolerance = f"±{tol:g}" if isinstance(tol, (int, float)) else f"±{100 * rtol:g} %" if rtol else "exact" if tol is None else "per value"
+    if isinstance(published, Bound):
+        tolerance = "bound"
+    shown_truth = show(corrected) if corrected is not None and not agrees else None
+    return Record(id, what, verdict, show(measured, bound=isinstance(published, Bound)), show(published), shown_truth, tolerance, note)
+
+
+# ---- comparison --------------------------------------------------------------------------------------------------------
+
+
+def _agrees(measured, target, tol, rtol) -> bool:
+    """Whether a measurement meets a target; raises where the comparison could not fail or is not well posed."""
+    if isinstance(target, Mapping):
+        if not isinstance(measured, Mapping) or set(measured) != set(target):
+            raise ValueError(f"the measurement needs the keys {sorted(map(str, target))}")
+        part = lambda t, key: t.get(key) if isinstance(t, Mapping) else t  # noqa: E731
+        results = [_agrees(measured[key], target[key], part(tol, key), part(rtol, key)) for key in target]
+        return all(results)
+    if isinstance(target, Bound):
+        values = np.asarray(_plain(measured), dtype=float)
+        return values.size > 0 and bool(np.all((values >= target.low) & (values <= target.high)))
+    measured, target = _plain(measured), _plain(target)
+    if tol is None and rtol is None:
+        if _has_floats(measured) or _has_floats(target):
+            raise ValueError("inexact numbers need a tolerance: tol= (absolute) or rtol= (relative)")
+        return measured == target and type(measured) is type(target)
+    m, t = np.asarray(measured, dtype=float), np.asarray(target, dtype=float)
+    if m.shape != t.shape or not t.size:
+        raise ValueError(f"measured and published have shapes {m.shape} and {t.shape}: they must be equal and not empty")
+    width = np.zeros_like(t) + (tol or 0.0) + (rtol or 0.0) * np.abs(t)
+    if np.any(t != 0) and np.all(np.abs(t) <= width):
+        raise ValueError(f"the tolerance {tol or rtol:g} would accept zero for {_shown(target)}: it tests nothing")
+    return bool(np.all(np.abs(m - t) <= width))
+
+
+def _plain(value):
+    """Tensors, arrays, tuples and numpy scalars as lists and Python numbers."""
+    if isinstance(value, Mapping):
+        return {str(k): _plain(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(v) for v in value]
+    if hasattr(value, "detach"):
+        value = value.detach().cpu().numpy()
+    return value.tolist() if isinstance(value, (np.ndarray, np.generic)) else value
+
+
+def _has_floats(value) -> bool:
+    return any(map(_has_floats, value)) if isinstance(value, list) else isinstance(value, float)
+
+
+def _is_number_like(value) -> bool:
+    value = list(value.values()) if isinstance(value, Mapping) else value
+    return bool(value) and all(map(_is_number_like, value)) if isinstance(value, list) else isinstance(value, (int, float))
+
+
+# ---- showing -----------------------------------------------------------------------------------------------------------
+
+
+def _shown(value, tol=None, rtol=None, digits=None, bound=False) -> str:
+    """A value rounded to what its tolerance can tell, so that the text is the same on every machine."""
+    if isinstance(value, (Bound, str)):
+        return str(value)
+    value = _plain(value)
+    if isinstance(value, Mapping):
+        part = lambda t, key: t.get(key) if isinstance(t, Mapping) else t  # noqa: E731
+        return ", ".join(f"{k}: {_shown(v, part(tol, k), part(rtol, k), digits, bound)}" for k, v in value.items())
+    if isinstance(value, list):
+        if len(value) > 8:
+            return f"{np.size(value)} values from {_shown(np.min(value), tol, rtol, digits)} to {_shown(np.max(value), tol, rtol, digits)}"
+        return "[" + ", ".join(_shown(v, tol, rtol, digits, bound) for v in value) + "]"
+    if isinstance(value, (bool, int, Fraction)) or not isinstance(value, float):
+        return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
+    if not math.isfinite(value):
+        return str(value)
+    if bound and abs(value) < 1e-9:
+        return "below 1e-9" if value else "0"
+    if digits is None and not bound and isinstance(tol, (int, float)) and tol > 0:
+        value = round(value, min(6, max(0, math.ceil(-math.log10(tol))))) + 0.0
+        return f"{value:.10g}"
+    return f"{value:.{digits or (2 if bound else 4)}g}"
+
+
+def _line(r: Record) -> str:
+    truth = f"; true: {r.corrected}" if r.corrected is not None else ""
+    tolerance = "" if r.tolerance in ("bound", "exact") else f" {r.tolerance}"
+    note = f". {r.note}" if r.note else ""
+    return f"{r.verdict:10} {r.id}: {r.what}: {r.measured} (source: {r.published}{truth}{tolerance}){note}"
+
+
+def _html(r: Record) -> str:
+    mark = {"reproduced": "✓", "corrected": "✎", "differs": "≠"}[r.verdict]
+    e = {k: html.escape(str(v)) for k, v in asdict(r).items()}
+    truth = f"; true: <b>{e['corrected']}</b>" if r.corrected is not None else ""
+    tolerance = "" if r.tolerance in ("bound", "exact") else f", {e['tolerance']}"
+    note = f" {e['note']}" if r.note else ""
+    return (
+        f'<div class="foldnet-check foldnet-{r.verdict}" id="claim-{e["id"]}"><b>{mark} {r.verdict}</b> {e["what"]}: '
+        f"<b>{e['measured']}</b> (source: {e['published']}{truth}{tolerance}).{note} <small><code>{e['id']}</code></small></div>"
+    )
+
+
+def dumps(records: list[dict]) -> str:
+    """Records as JSON, one object a claim."""
+    return json.dumps(records, indent=1, ensure_ascii=False)

@@ -1,0 +1,133 @@
+"""One pure function, three fronts: a figure that moves on the site, in JupyterLab and in Colab, with or without a kernel."""
+
+from __future__ import annotations
+
+import hashlib
+import html
+import itertools
+import json
+from collections.abc import Callable
+
+from . import plots
+
+MOST_FRAMES = 60
+
+_PAGE = """<div class="explore" data-explore="{uid}"><div class="explore-controls">{controls}</div>
+<div class="explore-frame" aria-live="polite">{first}</div>
+<script type="application/json">{data}</script>
+<script>(function () {{
+document.querySelectorAll('[data-explore="{uid}"]:not([data-ready])').forEach(function (root) {{
+  root.dataset.ready = "1";
+  var d = JSON.parse(root.querySelector('script').textContent), frame = root.querySelector('.explore-frame');
+  var inputs = [].slice.call(root.querySelectorAll('.explore-in'));
+  function show() {{
+    var k = 0;
+    inputs.forEach(function (e, i) {{
+      k = k * d.labels[i].length + Number(e.value);
+      e.setAttribute('aria-valuetext', d.labels[i][e.value]);
+      var o = e.parentNode.querySelector('output'); if (o) o.textContent = d.labels[i][e.value];
+    }});
+    frame.innerHTML = d.frames[d.index[k]];
+  }}
+  inputs.forEach(function (e) {{ e.addEventListener('input', show); }});
+  show();
+}}); }})();</script></div>"""
+# JupyterLab's command mode eats the arrow keys unless the focused element itself carries this attribute.
+_KEYS = 'class="explore-in" data-lm-suppress-shortcuts="true"'
+
+
+class explore:
+    """An interactive figure: `draw(**choices)` is called once for every combination and the frames are kept in the output.
+
+    `choices` maps each argument of `draw` to the values it takes: numbers become a slider, texts a menu. `alt` describes a frame
+    and may name the choices, as in `"a network with {width} neurons"`. `labels` renames controls, `start` sets their first values.
+    """
+
+    def __init__(self, draw: Callable, *, alt: str, fmt: str = "svg", labels: dict | None = None, start: dict | None = None, **choices):
+        self.draw, self.alt, self.fmt = draw, alt, fmt
+        self.choices = {name: list(values) for name, values in choices.items()}
+        self.labels = {name: (labels or {}).get(name, name.replace("_", " ")) for name in self.choices}
+        self.start = {name: (start or {}).get(name, values[0] if values else None) for name, values in self.choices.items()}
+        count = 1
+        for name, values in self.choices.items():
+            count *= len(values)
+            if self.start[name] not in values:
+                raise ValueError(f"{name} starts at {self.start[name]!r}, which is not among its values {values}")
+        if not self.choices or not 2 <= count <= MOST_FRAMES:
+            raise ValueError(f"explore draws 2 to {MOST_FRAMES} frames; these choices make {count if self.choices else 0}")
+        frames: dict[str, int] = {}
+        index = []
+        for combination in itertools.product(*self.choices.values()):
+            frame = self.frame(**dict(zip(self.choices, combination)))
+            index.append(frames.setdefault(frame, len(frames)))
+        texts = [[_text(v) for v in values] for values in self.choices.values()]
+        data = json.dumps({"labels": texts, "index": index, "frames": list(frames)}).replace("</", "<\\/")
+        self.html = _PAGE.format(
+            uid=hashlib.sha1(data.encode()).hexdigest()[:12],
+            data=data,
+            first=self.frame(**self.start),
+            controls="".join(self._control(name) for name in self.choices),
+        )
+
+    def frame(self, **choice) -> str:
+        """The HTML of one frame, drawn anew."""
+        words = self.alt.format(**{k: _text(v) for k, v in choice.items()})
+        return plots.image(self.draw(**choice), words, self.fmt)
+
+    def live(self, **finer) -> _Live:
+        """The same figure on ipywidgets (7 or 8), drawn by the running kernel, with other or finer values for some choices."""
+        unknown = sorted(set(finer) - set(self.choices))
+        if unknown:
+            raise ValueError(f"the figure has no choice named {', '.join(unknown)}; it has {', '.join(self.choices)}")
+        return _Live(self, {name: list(finer.get(name, values)) for name, values in self.choices.items()})
+
+    def _control(self, name: str) -> str:
+        values, now = self.choices[name], self.choices[name].index(self.start[name])
+        label = html.escape(self.labels[name])
+        if any(isinstance(v, str) for v in values):
+            options = "".join(f'<option value="{i}"{" selected" * (i == now)}>{html.escape(v)}</option>' for i, v in enumerate(map(str, values)))
+            return f"<label>{label} <select {_KEYS}>{options}</select></label> "
+        return (
+            f'<label>{label} <input {_KEYS} type="range" min="0" max="{len(values) - 1}" value="{now}" '
+            f'aria-valuetext="{_text(values[now])}"> <output>{_text(values[now])}</output></label> '
+        )
+
+    def _repr_mimebundle_(self, **_):
+        return {"text/html": self.html, "text/plain": f"explore({self.draw.__name__}: {', '.join(self.choices)})"}
+
+
+class _Live:
+    """ipywidgets where a kernel runs; one plain frame where none does, so that no page shows a dead control."""
+
+    def __init__(self, figure: explore, values: dict[str, list]):
+        import ipywidgets as widgets
+
+        self.figure = figure
+        start = {name: figure.start[name] if figure.start[name] in v else v[0] for name, v in values.items()}
+        self.still = figure.frame(**start)
+        picture = widgets.HTML(self.still)
+        controls = {}
+        for name, options in values.items():
+            kind = widgets.Dropdown if any(isinstance(v, str) for v in options) else widgets.SelectionSlider
+            pairs = [(_text(v), v) for v in options]
+            controls[name] = kind(options=pairs, value=start[name], description=figure.labels[name], style={"description_width": "initial"})
+
+        def redraw(_):
+            picture.value = figure.frame(**{name: control.value for name, control in controls.items()})
+
+        for control in controls.values():
+            control.observe(redraw, names="value")
+        self.controls, self.picture = controls, picture
+        self.box = widgets.VBox([*controls.values(), picture])
+
+    def _repr_mimebundle_(self, **_):
+        note = '<p class="explore-still"><small>With a running kernel, sliders stand here: open this page as a notebook and run it.</small></p>'
+        return {
+            "application/vnd.jupyter.widget-view+json": {"version_major": 2, "version_minor": 0, "model_id": self.box.model_id},
+            "text/html": self.still + note,
+            "text/plain": f"live({self.figure.draw.__name__}: {', '.join(self.controls)})",
+        }
+
+
+def _text(value) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
