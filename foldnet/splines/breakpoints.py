@@ -1,0 +1,110 @@
+"""A shallow network of one variable as a spline: where it breaks, by how much, and which way each neuron faces."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from ..nets import ReLUNet
+
+
+@dataclass(frozen=True, eq=False)
+class Spline:
+    """`f(x) = offset + sum_i mu_i * relu(s_i * (x - beta_i))`, one function or a batch of them.
+
+    `breakpoints`, `delta_slopes` and `orientations` have shape `(*batch, H)`, `offset` has shape `(*batch,)`. A neuron with w = 0
+    has no breakpoint: it stands at infinity with delta-slope 0, and what it adds is part of the offset. (splines/breakpoints)
+    """
+
+    breakpoints: Tensor
+    delta_slopes: Tensor
+    orientations: Tensor
+    offset: Tensor
+
+    def __call__(self, x) -> Tensor:
+        """Values `(*batch, n)` at the points `x` of shape `(n,)`."""
+        x = torch.as_tensor(x, dtype=self.offset.dtype)
+        here = self.breakpoints.isfinite()
+        beta = self.breakpoints.where(here, 0.0).unsqueeze(-2)
+        mu, s = self.delta_slopes.unsqueeze(-2), self.orientations.unsqueeze(-2)
+        return self.offset.unsqueeze(-1) + (mu * (s * (x.unsqueeze(-1) - beta)).clamp(min=0)).sum(-1)
+
+
+def spline(net: ReLUNet) -> Spline:
+    """The spline that a 1-H-1 ReLU network (or batch) computes: beta = -b/w, mu = v|w|, s = sign w. (S3-prop-bdso)"""
+    w, b, v, offset = _shallow(net)
+    flat = w == 0
+    beta = torch.where(flat, torch.inf, -b / torch.where(flat, 1.0, w))
+    constant = (v * b.clamp(min=0) * flat).sum(-1)
+    return Spline(beta, v * w.abs(), torch.where(w < 0, -1.0, 1.0).to(w.dtype), offset + constant)
+
+
+def network(f: Spline, scale=1.0) -> ReLUNet:
+    """A network that computes the spline; `scale` > 0 (a number or `(*batch, H)`) picks one of the many. (S3-find-gauge)"""
+    scale = torch.as_tensor(scale, dtype=f.offset.dtype)
+    if not (scale > 0).all():
+        raise ValueError("the scale of a neuron is positive: a negative one would turn it around")
+    here = f.breakpoints.isfinite()
+    w = torch.where(here, f.orientations * scale, 0.0)
+    b = -w * f.breakpoints.where(here, 0.0)
+    v = f.delta_slopes / scale
+    return ReLUNet([w.unsqueeze(-1), v.unsqueeze(-2)], [b, f.offset.unsqueeze(-1)])
+
+
+@dataclass(frozen=True, eq=False)
+class Pieces:
+    """A continuous piecewise linear function: `slopes[p] * x + intercepts[p]` on the p-th interval between the sorted `knots`."""
+
+    knots: Tensor
+    slopes: Tensor
+    intercepts: Tensor
+
+    def __call__(self, x) -> Tensor:
+        x = torch.as_tensor(x, dtype=self.knots.dtype)
+        p = torch.searchsorted(self.knots, x, right=True)
+        return self.slopes[p] * x + self.intercepts[p]
+
+
+def pieces(net: ReLUNet) -> Pieces:
+    """The linear pieces of one 1-H-1 network from left to right, at most H + 1 of them. (S3-prop-cpwl)
+
+    Neurons that break at the same place make one knot; where their jumps cancel there is none.
+    """
+    if net.batch_shape:
+        raise ValueError(f"one network has pieces to list, not a batch of shape {net.batch_shape}: choose one, as in nets[0]")
+    f = spline(net)
+    here = f.breakpoints.isfinite()
+    knots, which = torch.unique(f.breakpoints[here], return_inverse=True)
+    jumps = torch.zeros_like(knots).index_add(0, which, f.delta_slopes[here])
+    size = torch.zeros_like(knots).index_add(0, which, f.delta_slopes[here].abs())
+    real = jumps.abs() > 1e-14 * size
+    knots, jumps = knots[real], jumps[real]
+    facing_left = here & (f.orientations < 0)
+    first_slope = -(f.delta_slopes * facing_left).sum()
+    first_intercept = f.offset + (f.delta_slopes * f.breakpoints.where(here, 0.0) * facing_left).sum()
+    slopes = first_slope + torch.cat([jumps.new_zeros(1), jumps.cumsum(0)])
+    intercepts = first_intercept - torch.cat([jumps.new_zeros(1), (jumps * knots).cumsum(0)])
+    return Pieces(knots, slopes, intercepts)
+
+
+def roughness(net: ReLUNet) -> Tensor:
+    """The sum of the squared delta-slopes, `(*batch,)`. (S3-def-roughness)"""
+    return spline(net).delta_slopes.square().sum(-1)
+
+
+def rescale(net: ReLUNet, scale) -> ReLUNet:
+    """The same function: each hidden neuron's (w, b) times its `scale` > 0, its v divided by it. (S3-find-gauge)"""
+    w, b, v, offset = _shallow(net)
+    scale = torch.as_tensor(scale, dtype=w.dtype)
+    if not (scale > 0).all():
+        raise ValueError("the scale of a neuron is positive: a negative one would turn it around")
+    return ReLUNet([(w * scale).unsqueeze(-1), (v / scale).unsqueeze(-2)], [b * scale, offset.unsqueeze(-1)])
+
+
+def _shallow(net: ReLUNet) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """w, b, v of shape `(*batch, H)` and the output bias `(*batch,)`."""
+    if len(net.sizes) != 3 or net.sizes[0] != 1 or net.sizes[2] != 1 or net.leak:
+        raise ValueError(f"a ReLU network of one input, one hidden layer and one output is needed; got {net}")
+    return net.weights[0].squeeze(-1), net.biases[0], net.weights[1].squeeze(-2), net.biases[1].squeeze(-1)

@@ -1,0 +1,69 @@
+"""Random 1-H-1 networks: how breakpoints and delta-slopes are spread, in closed form, and how to spread them better."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+
+from ..nets import ReLUNet
+
+
+def gaussian(width: int, sigma_w: float, sigma_b: float, sigma_v: float, batch=(), seed: int = 0) -> ReLUNet:
+    """1-H-1 networks with independent normal w, b, v of these standard deviations and no output bias."""
+    if width < 1 or min(sigma_w, sigma_b, sigma_v) < 0:
+        raise ValueError(f"a width of at least 1 and standard deviations of at least 0 are needed; got {width}, {(sigma_w, sigma_b, sigma_v)}")
+    batch = (batch,) if isinstance(batch, int) else tuple(batch)
+    rng = np.random.default_rng(seed)
+    w, b, v = (sigma * rng.normal(size=(*batch, width)) for sigma in (sigma_w, sigma_b, sigma_v))
+    return ReLUNet([w[..., None], v[..., None, :]], [b, np.zeros((*batch, 1))])
+
+
+def uniform_breakpoints(net: ReLUNet, low: float, high: float, seed: int = 0) -> ReLUNet:
+    """The same w and v, with biases b = -w * beta for breakpoints beta uniform on [low, high]. (S3-alg-uniform-init)"""
+    if not low < high:
+        raise ValueError(f"breakpoints need a range with low < high; got [{low}, {high}]")
+    w = net.weights[0].squeeze(-1)
+    beta = np.random.default_rng(seed).uniform(low, high, tuple(w.shape))
+    return ReLUNet(net.weights, [-w * torch.as_tensor(beta, dtype=w.dtype), net.biases[1]])
+
+
+def joint_density(beta, mu, sigma_w: float, sigma_b: float, sigma_v: float) -> np.ndarray:
+    """The density of (breakpoint, delta-slope) of one neuron. (S3-thm-1-joint)"""
+    spread = np.hypot(sigma_b, sigma_w * np.asarray(beta))
+    return np.exp(-np.abs(mu) * spread / (sigma_b * sigma_v * sigma_w)) / (2 * np.pi * sigma_v * spread)
+
+
+def laplace_scale(beta, sigma_w: float, sigma_b: float, sigma_v: float) -> np.ndarray:
+    """Given its breakpoint, a neuron's delta-slope is Laplace with mean 0 and this scale. (S3-thm-1-laplace)"""
+    return sigma_b * sigma_v * sigma_w / np.hypot(sigma_b, sigma_w * np.asarray(beta))
+
+
+def delta_slope_density(mu, sigma_w: float, sigma_v: float) -> np.ndarray:
+    """The density of a neuron's delta-slope: K_0(|mu| / (sigma_v sigma_w)) / (pi sigma_v sigma_w). (S3-thm-1-bessel)"""
+    from scipy.special import k0
+
+    return k0(np.abs(mu) / (sigma_v * sigma_w)) / (np.pi * sigma_v * sigma_w)
+
+
+def delta_slope_cdf(mu, sigma_w: float, sigma_v: float) -> np.ndarray:
+    """The distribution function of a neuron's delta-slope, by the closed form of the integral of K_0."""
+    from scipy.special import iti0k0
+
+    t = np.asarray(mu, dtype=float) / (sigma_v * sigma_w)
+    return 0.5 + np.sign(t) * iti0k0(np.abs(t))[1] / np.pi
+
+
+def breakpoint_density(beta, sigma_w: float, sigma_b: float) -> np.ndarray:
+    """The density of a neuron's breakpoint: Cauchy with scale sigma_b / sigma_w. (S3-thm-cauchy)"""
+    return sigma_b * sigma_w / (np.pi * (sigma_w**2 * np.square(beta) + sigma_b**2))
+
+
+def roughness_moments(width: int, sigma_w: float, sigma_v: float) -> tuple[float, float]:
+    """Mean and variance of the initial roughness: H (sigma_w sigma_v)^2 and 8 H (sigma_w sigma_v)^4. (S3-thm-2-roughness)"""
+    product = (sigma_w * sigma_v) ** 2
+    return width * product, 8 * width * product**2
+
+
+def cantelli(excess, variance: float) -> np.ndarray:
+    """The one-sided Chebyshev bound on P(X - E X >= excess), excess > 0. (S3-thm-2-roughness)"""
+    return variance / (variance + np.square(excess))
