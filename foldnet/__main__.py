@@ -8,7 +8,9 @@ import sys
 
 
 def main(argv: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m foldnet", description="How ReLU networks fold space: the book's ledger and its large runs.")
+    parser = argparse.ArgumentParser(
+        prog="python -m foldnet", description="How ReLU networks fold space: the book's ledger and its large runs."
+    )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     _ledger_arguments(commands.add_parser("ledger", help="every claim of the sources beside what the stored notebooks measured"))
     _sweep_arguments(commands.add_parser("sweep", help="repeat a large run whose result is stored in book/data"))

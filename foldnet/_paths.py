@@ -9,7 +9,9 @@ def book() -> Path:
     for folder in (here.parent / "book", here / "_book"):
         if (folder / "claims.yml").is_file():
             return folder
-    raise FileNotFoundError(f"foldnet at {here} has no claims.yml beside it: install it again, or work in a clone of the repository")
+    raise FileNotFoundError(
+        f"foldnet at {here} has no claims.yml beside it: install it again, or work in a clone of the repository"
+    )
 
 
 def repository() -> Path:

@@ -55,7 +55,7 @@ def mnist() -> Images:
 
 def cifar10() -> Images:
     """50,000 + 10,000 colour images of 32 x 32 pixels in ten classes (Krizhevsky), planes red, green, blue."""
-    (archive, md5), = CIFAR_ARCHIVE.items()
+    ((archive, md5),) = CIFAR_ARCHIVE.items()
     try:
         raw = [_local("cifar10", f, m).read_bytes() for f, m in CIFAR_BATCHES.items()]
     except DataMissing:
@@ -141,4 +141,6 @@ def _file(folder: str, name: str, md5: str, mirrors: tuple[str, ...]) -> Path:
             return Path(pooch.retrieve(mirror + name, known_hash=f"md5:{md5}", fname=name, path=cache))
         except (OSError, ValueError):
             continue
-    raise DataMissing(f"{name} could not be fetched from {len(mirrors)} mirrors: go online once, or put it in FOLDNET_DATA/{folder}/")
+    raise DataMissing(
+        f"{name} could not be fetched from {len(mirrors)} mirrors: go online once, or put it in FOLDNET_DATA/{folder}/"
+    )

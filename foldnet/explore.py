@@ -39,11 +39,14 @@ _KEYS = 'class="explore-in" data-lm-suppress-shortcuts="true"'
 class explore:
     """An interactive figure: `draw(**choices)` is called once for every combination and the frames are kept in the output.
 
-    `choices` maps each argument of `draw` to the values it takes: numbers become a slider, texts a menu. `alt` describes a frame
-    and may name the choices, as in `"a network with {width} neurons"`. `labels` renames controls, `start` sets their first values.
+    `choices` maps each argument of `draw` to the values it takes: numbers become a slider, texts a menu. `alt` describes a
+    frame and may name the choices, as in `"a network with {width} neurons"`. `labels` renames controls, `start` sets where
+    they begin.
     """
 
-    def __init__(self, draw: Callable, *, alt: str, fmt: str = "svg", labels: dict | None = None, start: dict | None = None, **choices):
+    def __init__(
+        self, draw: Callable, *, alt: str, fmt: str = "svg", labels: dict | None = None, start: dict | None = None, **choices
+    ):
         self.draw, self.alt, self.fmt = draw, alt, fmt
         self.choices = {name: list(values) for name, values in choices.items()}
         self.labels = {name: (labels or {}).get(name, name.replace("_", " ")) for name in self.choices}
@@ -85,7 +88,9 @@ class explore:
         values, now = self.choices[name], self.choices[name].index(self.start[name])
         label = html.escape(self.labels[name])
         if any(isinstance(v, str) for v in values):
-            options = "".join(f'<option value="{i}"{" selected" * (i == now)}>{html.escape(v)}</option>' for i, v in enumerate(map(str, values)))
+            options = "".join(
+                f'<option value="{i}"{" selected" * (i == now)}>{html.escape(v)}</option>' for i, v in enumerate(map(str, values))
+            )
             return f"<label>{label} <select {_KEYS}>{options}</select></label> "
         return (
             f'<label>{label} <input {_KEYS} type="range" min="0" max="{len(values) - 1}" value="{now}" '
@@ -110,7 +115,9 @@ class _Live:
         for name, options in values.items():
             kind = widgets.Dropdown if any(isinstance(v, str) for v in options) else widgets.SelectionSlider
             pairs = [(_text(v), v) for v in options]
-            controls[name] = kind(options=pairs, value=start[name], description=figure.labels[name], style={"description_width": "initial"})
+            controls[name] = kind(
+                options=pairs, value=start[name], description=figure.labels[name], style={"description_width": "initial"}
+            )
 
         def redraw(_):
             picture.value = figure.frame(**{name: control.value for name, control in controls.items()})
@@ -121,7 +128,8 @@ class _Live:
         self.box = widgets.VBox([*controls.values(), picture])
 
     def _repr_mimebundle_(self, **_):
-        note = '<p class="explore-still"><small>With a running kernel, sliders stand here: open this page as a notebook and run it.</small></p>'
+        words = "With a running kernel, sliders stand here: open this page as a notebook and run it."
+        note = f'<p class="explore-still"><small>{words}</small></p>'
         return {
             "application/vnd.jupyter.widget-view+json": {"version_major": 2, "version_minor": 0, "model_id": self.box.model_id},
             "text/html": self.still + note,

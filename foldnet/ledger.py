@@ -20,7 +20,7 @@ def notebooks(book: Path | None = None) -> list[Path]:
 
 
 def records(book: Path | None = None) -> Iterator[dict]:
-    """Each check stored in a notebook: the fields of a `Record` with `notebook` (its path below the book) and `cell` (its index)."""
+    """Each check stored in a notebook: the fields of a `Record`, `notebook` (its path below the book) and `cell` (its index)."""
     book = book or _paths.repository() / "book"
     for path in notebooks(book):
         for index, cell in enumerate(json.loads(path.read_text(encoding="utf-8"))["cells"]):
@@ -41,7 +41,9 @@ def ledger(book: Path | None = None) -> list[dict]:
     if unknown:
         raise ValueError(f"checks of claims that book/claims.yml lacks: {', '.join(unknown)}")
     nothing = dict.fromkeys(("what", "measured", "corrected", "tolerance", "notebook", "cell")) | {"verdict": "open"}
-    return [{**asdict(c), **nothing, **{k: v for k, v in found.get(c.id, {}).items() if v is not None}} for c in claims().values()]
+    return [
+        {**asdict(c), **nothing, **{k: v for k, v in found.get(c.id, {}).items() if v is not None}} for c in claims().values()
+    ]
 
 
 def table(rows: list[dict], width: int = 100) -> str:
@@ -54,6 +56,8 @@ def table(rows: list[dict], width: int = 100) -> str:
     ids = max([len(r["id"]) for r in rows], default=2)
     room = max(16, (width - ids - 16) // 2)
     lines = [f"{'verdict':<11} {'claim':<{ids}} {'measured':<{room}} published"]
-    lines += [f"{r['verdict']:<11} {r['id']:<{ids}} {short(r['measured'], room):<{room}} {short(r['published'], room)}" for r in rows]
+    lines += [
+        f"{r['verdict']:<11} {r['id']:<{ids}} {short(r['measured'], room):<{room}} {short(r['published'], room)}" for r in rows
+    ]
     count = Counter(r["verdict"] for r in rows)
     return "\n".join([*lines, "", f"{len(rows)} claims: " + ", ".join(f"{count[v]} {v}" for v in VERDICTS)])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import torch
@@ -45,7 +46,7 @@ class ReLUNet:
     @property
     def parameter_count(self) -> int:
         """Weights and biases of one network."""
-        return sum(o * (i + 1) for i, o in zip(self.sizes[:-1], self.sizes[1:]))
+        return sum(o * (i + 1) for i, o in pairwise(self.sizes))
 
     @property
     def dtype(self) -> torch.dtype:
@@ -117,7 +118,7 @@ class ReLUNet:
         if vector.shape[-1] != self.parameter_count:
             raise ValueError(f"a {self} has {self.parameter_count} parameters; got a vector of {vector.shape[-1]}")
         weights, biases, start = [], [], 0
-        for i, o in zip(self.sizes[:-1], self.sizes[1:]):
+        for i, o in pairwise(self.sizes):
             weights.append(vector[..., start : start + o * i].unflatten(-1, (o, i)))
             biases.append(vector[..., start + o * i : start + o * (i + 1)])
             start += o * (i + 1)
@@ -139,7 +140,9 @@ class ReLUNet:
     def to_sequential(self) -> torch.nn.Sequential:
         """The same function as a `torch.nn.Sequential`, exactly: Linear and (Leaky)ReLU modules."""
         if self.batch_shape:
-            raise ValueError(f"one network becomes a Sequential, not a batch of shape {self.batch_shape}: choose one, as in nets[0]")
+            raise ValueError(
+                f"one network becomes a Sequential, not a batch of shape {self.batch_shape}: choose one, as in nets[0]"
+            )
         modules = []
         for w, b in zip(self.weights, self.biases):
             linear = torch.nn.Linear(w.shape[1], w.shape[0], dtype=w.dtype, device=w.device)
@@ -168,7 +171,9 @@ class ReLUNet:
         return cls([m.weight.detach().clone() for m in linear], biases, leaks.pop() if leaks else 0.0)
 
     @classmethod
-    def random(cls, sizes: Sequence[int], batch=(), init: str = "torch", leak: float = 0.0, seed: int = 0, dtype=torch.float64) -> ReLUNet:
+    def random(
+        cls, sizes: Sequence[int], batch=(), init: str = "torch", leak: float = 0.0, seed: int = 0, dtype=torch.float64
+    ) -> ReLUNet:
         """Random networks; the same numbers on every machine for a given seed.
 
         `init` is `"torch"` (uniform on +-1/sqrt(fan-in), biases too: the default of torch.nn.Linear), `"he"` (normal, variance
@@ -176,10 +181,12 @@ class ReLUNet:
         """
         batch = (batch,) if isinstance(batch, int) else tuple(batch)
         if len(sizes) < 2 or min(sizes) < 1 or min(batch, default=1) < 1:
-            raise ValueError(f"sizes need at least an input and an output, and no empty layer or batch; got {tuple(sizes)}, batch {batch}")
+            raise ValueError(
+                f"sizes need at least an input and an output, and no empty layer or batch; got {tuple(sizes)}, batch {batch}"
+            )
         rng = np.random.default_rng(seed)
         weights, biases = [], []
-        for i, o in zip(sizes[:-1], sizes[1:]):
+        for i, o in pairwise(sizes):
             if init == "torch":
                 weights.append(rng.uniform(-1, 1, (*batch, o, i)) / np.sqrt(i))
                 biases.append(rng.uniform(-1, 1, (*batch, o)) / np.sqrt(i))
@@ -197,7 +204,11 @@ def stack(nets: Sequence[ReLUNet]) -> ReLUNet:
         raise ValueError("an empty list of networks has no shape to stack")
     if len({(n.sizes, n.batch_shape, n.leak) for n in nets}) > 1:
         raise ValueError(f"networks of one shape and leak stack; got {', '.join(map(repr, nets))}")
-    return _trusted([torch.stack(w) for w in zip(*(n.weights for n in nets))], [torch.stack(b) for b in zip(*(n.biases for n in nets))], nets[0].leak)
+    return _trusted(
+        [torch.stack(w) for w in zip(*(n.weights for n in nets))],
+        [torch.stack(b) for b in zip(*(n.biases for n in nets))],
+        nets[0].leak,
+    )
 
 
 def _tensor(a) -> Tensor:
@@ -217,13 +228,17 @@ def _trusted(weights, biases, leak: float) -> ReLUNet:
 
 def _validate(net: ReLUNet) -> None:
     if not net.weights or len(net.weights) != len(net.biases):
-        raise ValueError(f"a network has one bias vector for each weight matrix, at least one; got {len(net.weights)} and {len(net.biases)}")
+        raise ValueError(
+            f"a network has one bias vector for each weight matrix, at least one; got {len(net.weights)} and {len(net.biases)}"
+        )
     batch = net.weights[0].shape[:-2]
     for layer, (w, b) in enumerate(zip(net.weights, net.biases)):
         before = net.weights[layer - 1].shape[-2] if layer else w.shape[-1] if w.ndim >= 2 else None
         if w.ndim < 2 or w.shape[:-2] != batch or b.shape != w.shape[:-1] or w.shape[-1] != before:
             shapes = f"weights {tuple(w.shape)}, biases {tuple(b.shape)}"
-            raise ValueError(f"layer {layer} does not fit: weights (*batch, out, in) and biases (*batch, out) are needed, in = {before}; got {shapes}")
+            raise ValueError(
+                f"layer {layer} does not fit: weights (*batch, out, in) and biases (*batch, out), in = {before}, are needed; got {shapes}"
+            )
         if not w.numel():
             raise ValueError(f"layer {layer} is empty: weights {tuple(w.shape)} (an empty batch, or a layer without neurons)")
         if not (torch.isfinite(w).all() and torch.isfinite(b).all()):

@@ -9,7 +9,15 @@ import urllib.parse
 from contextlib import contextmanager
 
 # Okabe and Ito's palette, in an order that keeps neighbours apart for every kind of colour blindness.
-COLORS = {"blue": "#0072b2", "orange": "#d55e00", "green": "#009e73", "pink": "#cc79a7", "sky": "#56b4e9", "gold": "#e69f00", "black": "#333333"}
+COLORS = {
+    "blue": "#0072b2",
+    "orange": "#d55e00",
+    "green": "#009e73",
+    "pink": "#cc79a7",
+    "sky": "#56b4e9",
+    "gold": "#e69f00",
+    "black": "#333333",
+}
 DIVERGING, SEQUENTIAL = "RdBu_r", "cividis"
 
 STYLE = {
@@ -58,9 +66,10 @@ def image(fig, alt: str, fmt: str = "svg") -> str:
     width = round(fig.get_figwidth() * 96)
     with style():
         fig.savefig(buffer, format=fmt, dpi=144, metadata={"Date" if fmt == "svg" else "Software": None})
-    if fmt == "svg":  # percent-encoded: half of base64 once compressed
+    if fmt == "svg":  # percent-encoded, on one line, single quotes: a third of base64 once compressed
         text = buffer.getvalue().decode()
-        source = "data:image/svg+xml," + urllib.parse.quote(text[text.index("<svg") :], safe=" ;,/:=()'<>@!*+-._~?$")
+        text = " ".join(text[text.index("<svg") :].split()).replace('"', "'").replace("> <", "><")
+        source = "data:image/svg+xml," + urllib.parse.quote(text, safe=" ;,/:=()'<>@!*+-._~?$")
     else:  # 64 colours: a third of the bytes, and it looks the same
         from PIL import Image
 

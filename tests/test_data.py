@@ -12,7 +12,9 @@ import pytest
 
 from foldnet import data
 
-needs_mnist = pytest.mark.skipif(not os.environ.get("FOLDNET_DATA"), reason="set FOLDNET_DATA to a folder with mnist/ to test the real files")
+needs_mnist = pytest.mark.skipif(
+    not os.environ.get("FOLDNET_DATA"), reason="set FOLDNET_DATA to a folder with mnist/ to test the real files"
+)
 
 
 @needs_mnist
@@ -76,7 +78,18 @@ def test_digits_are_split_once_and_for_all():
     assert (len(images.x_train), len(images.x_test)) == (1400, 397)
     assert images.x_train.min() == 0
     assert images.x_train.max() == 1
-    assert np.bincount(np.concatenate([images.y_train, images.y_test])).tolist() == [178, 182, 177, 183, 181, 182, 181, 179, 174, 180]
+    assert np.bincount(np.concatenate([images.y_train, images.y_test])).tolist() == [
+        178,
+        182,
+        177,
+        183,
+        181,
+        182,
+        181,
+        179,
+        174,
+        180,
+    ]
 
 
 def test_an_unknown_stored_result_says_how_to_make_it():

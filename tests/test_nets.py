@@ -79,7 +79,10 @@ def test_vector_round_trip_and_order():
     assert torch.equal(net.with_vector(2 * net.vector()).vector(), 2 * net.vector())
 
 
-@pytest.mark.parametrize(("init", "fan_variance"), [("he", lambda i, o: 2 / i), ("glorot", lambda i, o: 2 / (i + o)), ("torch", lambda i, o: 1 / (3 * i))])
+@pytest.mark.parametrize(
+    ("init", "fan_variance"),
+    [("he", lambda i, o: 2 / i), ("glorot", lambda i, o: 2 / (i + o)), ("torch", lambda i, o: 1 / (3 * i))],
+)
 def test_initial_variance(init, fan_variance):
     net = ReLUNet.random((8, 16, 2), batch=4000, init=init, seed=1)
     for w in net.weights:

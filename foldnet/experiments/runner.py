@@ -20,7 +20,9 @@ from .. import _paths
 from ..data import Stored, stored
 
 
-def run(cells: list[dict], function: Callable[..., dict], path: Path, jobs: int = 1, progress: bool = True, command: str = "") -> Stored:
+def run(
+    cells: list[dict], function: Callable[..., dict], path: Path, jobs: int = 1, progress: bool = True, command: str = ""
+) -> Stored:
     """Call `function(**cell)` for every cell that `path` does not hold yet, and append one row for each as it is done.
 
     A cell is a dict of plain values, a result a dict of numbers or short lists. Each start writes a line of provenance.

@@ -36,7 +36,7 @@ def spline(net: ReLUNet) -> Spline:
     """The spline that a 1-H-1 ReLU network (or batch) computes: beta = -b/w, mu = v|w|, s = sign w. (S3-prop-bdso)"""
     w, b, v, offset = _shallow(net)
     flat = w == 0
-    beta = torch.where(flat, torch.inf, -b / torch.where(flat, 1.0, w))
+    beta = torch.where(flat, torch.inf, -b / torch.where(flat, 1.0, w)) + 0.0  # no negative zero
     constant = (v * b.clamp(min=0) * flat).sum(-1)
     return Spline(beta, v * w.abs(), torch.where(w < 0, -1.0, 1.0).to(w.dtype), offset + constant)
 

@@ -11,7 +11,9 @@ from ..nets import ReLUNet
 def gaussian(width: int, sigma_w: float, sigma_b: float, sigma_v: float, batch=(), seed: int = 0) -> ReLUNet:
     """1-H-1 networks with independent normal w, b, v of these standard deviations and no output bias."""
     if width < 1 or min(sigma_w, sigma_b, sigma_v) < 0:
-        raise ValueError(f"a width of at least 1 and standard deviations of at least 0 are needed; got {width}, {(sigma_w, sigma_b, sigma_v)}")
+        raise ValueError(
+            f"a width of at least 1 and standard deviations of at least 0 are needed; got {width}, {(sigma_w, sigma_b, sigma_v)}"
+        )
     batch = (batch,) if isinstance(batch, int) else tuple(batch)
     rng = np.random.default_rng(seed)
     w, b, v = (sigma * rng.normal(size=(*batch, width)) for sigma in (sigma_w, sigma_b, sigma_v))

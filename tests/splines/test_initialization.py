@@ -28,18 +28,20 @@ def test_joint_density_is_the_change_of_variables(sigmas):
 def test_marginals_of_the_joint_density(sigmas):
     sw, sb, sv = sigmas
     for beta in (0.0, 0.7, -3.0):
-        over_mu = 2 * integrate.quad(lambda m: init.joint_density(beta, m, sw, sb, sv), 0, np.inf, epsabs=1e-12)[0]
+        over_mu = 2 * integrate.quad(lambda m, beta=beta: init.joint_density(beta, m, sw, sb, sv), 0, np.inf, epsabs=1e-12)[0]
         assert over_mu == pytest.approx(init.breakpoint_density(beta, sw, sb), rel=1e-7)
         assert over_mu == pytest.approx(stats.cauchy.pdf(beta, scale=sb / sw), rel=1e-7)
         scale = init.laplace_scale(beta, sw, sb, sv)
         assert init.joint_density(beta, 0.4, sw, sb, sv) / over_mu == pytest.approx(stats.laplace.pdf(0.4, scale=scale), rel=1e-7)
     for mu in (0.1, 1.3):
-        over_beta = 2 * integrate.quad(lambda t: init.joint_density(t, mu, sw, sb, sv), 0, np.inf, epsabs=1e-12, limit=400)[0]
+        over_beta = (
+            2 * integrate.quad(lambda t, mu=mu: init.joint_density(t, mu, sw, sb, sv), 0, np.inf, epsabs=1e-12, limit=400)[0]
+        )
         assert over_beta == pytest.approx(init.delta_slope_density(mu, sw, sv), rel=1e-6)
 
 
 def test_meijer_form_needs_squared_sigmas():
-    """G^{2,0}_{0,2}(z | 0, 0) = 2 K_0(2 sqrt z): with the printed argument mu^2/(4 sv sw) the two forms differ unless sv sw = 1."""
+    """G^{2,0}_{0,2}(z | 0, 0) = 2 K_0(2 sqrt z): with the printed argument the forms differ unless sv sw = 1."""
     sw, sv, mu = 3.0, 2.0, 1.7
     g = lambda z: float(mpmath.meijerg([[], []], [[0, 0], []], z)) / (2 * np.pi * sv * sw)  # noqa: E731
     assert g(mu**2 / (4 * (sv * sw) ** 2)) == pytest.approx(init.delta_slope_density(mu, sw, sv), rel=1e-10)
