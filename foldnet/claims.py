@@ -63,13 +63,7 @@ class Bound:
     high: float = math.inf
 
     def __post_init__(self):
-        if (
-            math.isnan(self.low)
-            or math.isnan(self.high)
-            or self.low > self.high
-            or (math.isinf(self.low)
-            and math.isinf(self.high))
-        ):
+        if not (math.isfinite(self.low) or math.isfinite(self.high)) or not self.low <= self.high:
             raise ValueError(f"a bound has at least one finite side, low <= high; got {self.low} and {self.high}")
 
     def __str__(self) -> str:
@@ -102,6 +96,7 @@ class Record:
     corrected: Any = None
     tolerance: str = "exact"
     note: str | None = None
+    parts: list[dict] | None = None  # for a mapping: one dict a key, with the fields above
 
 
 def check(id, what, measured, published=None, *, tol=None, rtol=None, corrected=None, digits=None, note=None) -> None:
@@ -138,15 +133,26 @@ def evaluate(id, what, measured, published=None, *, tol=None, rtol=None, correct
         verdict = "reproduced"
     else:
         verdict = "corrected" if corrected is not None and _agrees(measured, corrected, tol, rtol) else "differs"
+    values = (measured, published, None if agrees else corrected, tol, rtol, digits)
+    if not isinstance(published, Mapping):
+        return Record(id, what, verdict, **_fields(*values), note=note)
+    parts = [{"name": str(key), **_fields(*(_part(v, key) for v in values))} for key in published]
+    joined = {
+        f: "; ".join(f"{p['name']}: {p[f]}" for p in parts if p[f]) or None
+        for f in ("measured", "published", "corrected", "tolerance")
+    }
+    return Record(id, what, verdict, **joined, note=note, parts=parts)
+
+
+def _fields(measured, published, corrected, tol, rtol, digits) -> dict[str, str | None]:
+    """Measured, published and corrected value as texts, and the tolerance."""
     show = functools.partial(_shown, target=published, tol=tol, rtol=rtol, digits=digits)
     tolerance = "bound" if isinstance(published, Bound) else _tolerance(tol, rtol)
-    shown_truth = show(corrected) if corrected is not None and not agrees else None
-    return Record(id, what, verdict, show(measured), show(published), shown_truth, tolerance, note)
+    truth = None if corrected is None else show(corrected)
+    return {"measured": show(measured), "published": show(published), "corrected": truth, "tolerance": tolerance}
 
 
 def _tolerance(tol, rtol) -> str:
-    if isinstance(tol, Mapping) or isinstance(rtol, Mapping):
-        return ", ".join(f"{k}: {_tolerance(_part(tol, k), _part(rtol, k))}" for k in _keys(tol) | _keys(rtol))
     return " and ".join(([f"±{tol:g}"] if tol else []) + ([f"±{100 * rtol:g} %"] if rtol else [])) or "exact"
 
 
@@ -168,7 +174,7 @@ def _agrees(measured, target, tol, rtol) -> bool:
         if _has_floats(measured) or _has_floats(target):
             raise ValueError("inexact numbers need a tolerance: tol= (absolute) or rtol= (relative)")
         return measured == target and type(measured) is type(target)
-    if not min(tol or 0.0, rtol or 0.0) >= 0:
+    if not ((tol or 0.0) >= 0 and (rtol or 0.0) >= 0):
         raise ValueError(f"a tolerance is not negative; got tol={tol} and rtol={rtol}")
     m, t = _numbers(measured), _numbers(target)
     if m.shape != t.shape or not t.size:
@@ -247,24 +253,34 @@ def _part(of, key):
     return of.get(key) if isinstance(of, Mapping) else of
 
 
-def _comparison(r: Record) -> str:
-    """What the measurement was held against: `expected` where it agrees, `source` and `true` where the source errs."""
-    against = "expected" if r.verdict == "reproduced" else "source"
-    truth = f"; true {r.corrected}" if r.corrected is not None else ""
-    tolerance = "" if r.tolerance in ("bound", "exact") else f"; tolerance {r.tolerance}"
-    return f"({against} {r.published}{truth}{tolerance})" + (f". {r.note}" if r.note else "")
+def _comparison(verdict: str, published, corrected, tolerance, **_) -> str:
+    """What a measurement was held against: `expected` where it agrees, `source` and `true` where the source errs."""
+    against = "expected" if verdict == "reproduced" else "source"
+    truth = f"; true {corrected}" if corrected is not None else ""
+    return f"({against} {published}{truth}" + ("" if tolerance in ("bound", "exact") else f"; {tolerance}") + ")"
 
 
 def _line(r: Record) -> str:
-    return f"{r.verdict} {r.id} | {r.what}: {r.measured} {_comparison(r)}"
+    if r.parts:
+        found = "; ".join(f"{p['name']} {p['measured']} {_comparison(r.verdict, **p)}" for p in r.parts)
+    else:
+        found = f"{r.measured} {_comparison(**asdict(r))}"
+    return f"{r.verdict} {r.id} | {r.what}: {found}" + (f". {r.note}" if r.note else "")
 
 
 def _html(r: Record) -> str:
     mark = {"reproduced": "✓", "corrected": "✎", "differs": "≠"}[r.verdict]
-    id, what, measured, comparison = map(html.escape, (r.id, r.what, r.measured, _comparison(r)))
+    e = html.escape
+    if r.parts:
+        rows = ((p["name"], p["measured"], _comparison(r.verdict, **p)) for p in r.parts)
+        found = "<br>".join(f"{e(name)} <b>{e(measured)}</b> {e(against)}" for name, measured, against in rows)
+        found = f"<br>{found}" if len(r.parts) > 1 else found
+    else:
+        found = f"<b>{e(r.measured)}</b> {e(_comparison(**asdict(r)))}"
+    note = f" {e(r.note)}" if r.note else ""
     return (
-        f'<div class="foldnet-check foldnet-{r.verdict}" id="claim-{id}"><b>{mark} {r.verdict}</b> {what}: '
-        f"<b>{measured}</b> {comparison} <small><code>{id}</code></small></div>"
+        f'<div class="foldnet-check foldnet-{r.verdict}" id="claim-{e(r.id)}"><b>{mark} {r.verdict}</b> {e(r.what)}: {found}'
+        f"{note} <small><code>{e(r.id)}</code></small></div>"
     )
 
 

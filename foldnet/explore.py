@@ -49,6 +49,7 @@ class explore:
     ):
         self.draw, self.alt, self.fmt = draw, alt, fmt
         self.choices = {name: list(values) for name, values in choices.items()}
+        self._known({**(labels or {}), **(start or {})})
         self.labels = {name: (labels or {}).get(name, name.replace("_", " ")) for name in self.choices}
         self.start = {name: (start or {}).get(name, values[0] if values else None) for name, values in self.choices.items()}
         count = 1
@@ -79,18 +80,22 @@ class explore:
 
     def live(self, **finer) -> _Live:
         """The same figure on ipywidgets (7 or 8), drawn by the running kernel, with other or finer values for some choices."""
-        unknown = sorted(set(finer) - set(self.choices))
-        if unknown:
+        self._known(finer)
+        values = {name: list(finer.get(name, values)) for name, values in self.choices.items()}
+        if empty := [name for name in values if not values[name]]:
+            raise ValueError(f"{empty[0]} has no values to choose from")
+        return _Live(self, values)
+
+    def _known(self, names) -> None:
+        if unknown := sorted(set(names) - set(self.choices)):
             raise ValueError(f"the figure has no choice named {', '.join(unknown)}; it has {', '.join(self.choices)}")
-        return _Live(self, {name: list(finer.get(name, values)) for name, values in self.choices.items()})
 
     def _control(self, name: str) -> str:
         values, now = self.choices[name], self.choices[name].index(self.start[name])
         label = html.escape(self.labels[name])
         if any(isinstance(v, str) for v in values):
-            options = "".join(
-                f'<option value="{i}"{" selected" * (i == now)}>{html.escape(v)}</option>' for i, v in enumerate(map(str, values))
-            )
+            texts = enumerate(html.escape(_text(v)) for v in values)
+            options = "".join(f'<option value="{i}"{" selected" * (i == now)}>{text}</option>' for i, text in texts)
             return f"<label>{label} <select {_KEYS}>{options}</select></label> "
         return (
             f'<label>{label} <input {_KEYS} type="range" min="0" max="{len(values) - 1}" value="{now}" '
@@ -108,7 +113,7 @@ class _Live:
         import ipywidgets as widgets
 
         self.figure = figure
-        start = {name: figure.start[name] if figure.start[name] in v else v[0] for name, v in values.items()}
+        start = {name: _nearest(figure.start[name], options) for name, options in values.items()}
         self.still = figure.frame(**start)
         picture = widgets.HTML(self.still)
         controls = {}
@@ -135,6 +140,13 @@ class _Live:
             "text/html": self.still + note,
             "text/plain": f"live({self.figure.draw.__name__}: {', '.join(self.controls)})",
         }
+
+
+def _nearest(value, options: list):
+    """The option that is, or lies next to, a value; the first where there is no distance."""
+    if value in options or isinstance(value, str) or any(isinstance(option, str) for option in options):
+        return value if value in options else options[0]
+    return min(options, key=lambda option: abs(option - value))
 
 
 def _text(value) -> str:

@@ -237,7 +237,7 @@ def _validate(net: ReLUNet) -> None:
         if w.ndim < 2 or w.shape[:-2] != batch or b.shape != w.shape[:-1] or w.shape[-1] != before:
             shapes = f"weights {tuple(w.shape)}, biases {tuple(b.shape)}"
             raise ValueError(
-                f"layer {layer} does not fit: weights (*batch, out, in) and biases (*batch, out), in = {before}, are needed; got {shapes}"
+                f"layer {layer} does not fit: it needs (*batch, out, in) and (*batch, out) with in = {before}; got {shapes}"
             )
         if not w.numel():
             raise ValueError(f"layer {layer} is empty: weights {tuple(w.shape)} (an empty batch, or a layer without neurons)")

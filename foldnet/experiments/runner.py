@@ -43,16 +43,21 @@ def run(
 
 
 def _run(left, function, path, jobs, progress, command, already) -> None:
-    from joblib import Parallel, delayed
     from tqdm.auto import tqdm
 
     with path.open("a+b") as file:
         _end_torn_line(file)
         _append(file, {"provenance": provenance(command)})
-        results = Parallel(n_jobs=jobs, return_as="generator_unordered")(delayed(_timed)(function, c) for c in left)
+        results = _side_by_side(function, left, jobs) if jobs > 1 else (_timed(function, c) for c in left)
         bar = tqdm(results, total=already + len(left), initial=already, desc=path.stem, unit="cell", disable=not progress)
         for row in bar:
             _append(file, row)
+
+
+def _side_by_side(function, left, jobs):
+    from joblib import Parallel, delayed
+
+    return Parallel(n_jobs=jobs, return_as="generator_unordered")(delayed(_timed)(function, c) for c in left)
 
 
 def _timed(function, cell) -> dict:
@@ -101,13 +106,20 @@ def provenance(command: str = "") -> dict:
     }
 
 
+def device() -> str:
+    """Where a large run trains its networks: on the GPU if there is one."""
+    import torch
+
+    return "cuda" if torch.cuda.is_available() else "cpu"
+
+
 def _commit() -> str:
     here = Path(__file__).parent
     try:
         git = lambda *a: subprocess.run(["git", *a], cwd=here, capture_output=True, text=True, check=True).stdout.strip()  # noqa: E731
         return git("rev-parse", "--short=12", "HEAD") + ("+changes" if git("status", "--porcelain", "--", "*.py") else "")
-    except (OSError, subprocess.CalledProcessError):
-        return "unknown"
+    except (OSError, subprocess.CalledProcessError):  # a copy without its history: say FOLDNET_COMMIT=$(git rev-parse --short=12 HEAD)
+        return os.environ.get("FOLDNET_COMMIT", "unknown")
 
 
 def experiments() -> dict[str, str]:

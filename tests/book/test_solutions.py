@@ -1,0 +1,58 @@
+"""Every folded solution passes the self-check of its exercise, and every stub fails it."""
+
+import ast
+import json
+import re
+
+import pytest
+
+from foldnet import exercises
+from foldnet.ledger import notebooks
+
+FOLDED = re.compile(r"<details><summary>Solution.*?```python\n(.*?)```", re.S)
+
+
+def found() -> list:
+    """Each exercise of the book: its notebook, the stub's cell, and the code of the solution that follows it."""
+    cases = []
+    for path in notebooks():
+        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+        imports = "\n".join(line for c in cells if c["cell_type"] == "code" for line in plain_imports("".join(c["source"])))
+        stub = None
+        for cell in cells:
+            source = "".join(cell["source"])
+            if cell["cell_type"] == "code" and "selfcheck(" in source:
+                stub = source
+            solution = FOLDED.search(source) if cell["cell_type"] == "markdown" else None
+            if solution and stub:
+                name = re.search(r"^def (\w+)", stub, re.M)[1]
+                cases.append(pytest.param(imports, stub, solution[1], id=f"{path.parent.name}/{path.stem}: {name}"))
+                stub = None
+    return cases
+
+
+def plain_imports(source: str) -> list[str]:
+    """The import lines of a cell; a cell with a magic command has none that matter."""
+    try:
+        tree = ast.parse(source)
+    except SyntaxError:
+        return []
+    return [ast.unparse(node) for node in tree.body if isinstance(node, (ast.Import, ast.ImportFrom))]
+
+
+@pytest.mark.parametrize(("imports", "stub", "solution"), found())
+def test_the_solution_is_correct_and_the_stub_is_missing(imports, stub, solution):
+    names: dict = {}
+    said: list[str] = []
+    exec(imports, names)
+    names["selfcheck"] = lambda *a, **k: said.append(exercises.verdict(*a, **k))
+    without_imports = re.sub(r"^from foldnet.exercises.*$", "", stub, flags=re.M)
+    exec(without_imports, names)
+    assert said
+    assert all(line.startswith("missing") for line in said)
+    said.clear()
+    exec(solution, names)
+    check = next(node for node in ast.parse(stub).body if isinstance(node, ast.Expr) and "selfcheck(" in ast.unparse(node))
+    exec(ast.unparse(check), names)
+    assert said
+    assert all(line.startswith("correct") for line in said), said
