@@ -239,7 +239,9 @@ def _shown(value, target=None, tol=None, rtol=None, digits=None) -> str:
     if not isinstance(value, float) or not math.isfinite(value):
         return str(value)
     if isinstance(target, Bound):
-        return "below 1e-9" if 0 < abs(value) < 1e-9 else f"{value:.{digits or 2}g}"
+        if 0 < abs(value) < 1e-9:  # rounding noise differs from machine to machine
+            return f"below {target.high:g}" if abs(value) <= target.high < 1e-9 else "below 1e-9"
+        return f"{value:.{digits or 2}g}"
     if digits is None and isinstance(tol, (int, float)) and tol > 0:
         return f"{round(value, min(6, max(0, math.ceil(-math.log10(tol))))) + 0.0:.10g}"
     return f"{value:.{digits or 4}g}"

@@ -38,14 +38,26 @@ STYLE = {
 }
 
 
+def use() -> None:
+    """Give every figure from here on the book's look; a chapter says so once."""
+    import matplotlib.pyplot as plt
+
+    plt.rcParams.update(_settings())
+
+
 @contextmanager
 def style():
     """The book's look for the figures drawn inside the block; nothing outside it changes."""
     import matplotlib.pyplot as plt
+
+    with plt.rc_context(_settings()):
+        yield
+
+
+def _settings() -> dict:
     from cycler import cycler
 
-    with plt.rc_context({**STYLE, "axes.prop_cycle": cycler(color=list(COLORS.values()))}):
-        yield
+    return {**STYLE, "axes.prop_cycle": cycler(color=list(COLORS.values()))}
 
 
 def subplots(*args, **kwargs):

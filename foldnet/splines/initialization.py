@@ -40,6 +40,26 @@ def laplace_scale(beta, sigma_w: float, sigma_b: float, sigma_v: float) -> np.nd
     return sigma_b * sigma_v * sigma_w / np.hypot(sigma_b, sigma_w * np.asarray(beta))
 
 
+def cell_probabilities(beta_edges, mu_edges, sigma_w: float, sigma_b: float, sigma_v: float) -> np.ndarray:
+    """How likely (breakpoint, delta-slope) is in each cell of a grid: Gauss rule in beta, exact in mu. (S3-fig-joint-density)"""
+    nodes, weights = np.polynomial.legendre.leggauss(20)
+    half, middle = np.diff(beta_edges) / 2, (beta_edges[1:] + beta_edges[:-1]) / 2
+    beta = middle[:, None] + half[:, None] * nodes
+    t = np.asarray(mu_edges) / laplace_scale(beta, sigma_w, sigma_b, sigma_v)[..., None]
+    below = np.where(t < 0, np.exp(np.minimum(t, 0)) / 2, 1 - np.exp(-np.maximum(t, 0)) / 2)
+    return np.einsum("i,k,ik,ikm->im", half, weights, breakpoint_density(beta, sigma_w, sigma_b), np.diff(below))
+
+
+def he(width: int) -> tuple[float, float]:
+    """(sigma_w, sigma_v) of He's start for a 1-H-1 network: variances 2 and 2/H."""
+    return 2**0.5, (2 / width) ** 0.5
+
+
+def glorot(width: int) -> tuple[float, float]:
+    """(sigma_w, sigma_v) of Glorot's start for a 1-H-1 network: variances 2/(H + 1)."""
+    return (2 / (width + 1)) ** 0.5, (2 / (width + 1)) ** 0.5
+
+
 def delta_slope_density(mu, sigma_w: float, sigma_v: float) -> np.ndarray:
     """The density of a neuron's delta-slope: K_0(|mu| / (sigma_v sigma_w)) / (pi sigma_v sigma_w). (S3-thm-1-bessel)"""
     from scipy.special import k0
@@ -64,8 +84,3 @@ def roughness_moments(width: int, sigma_w: float, sigma_v: float) -> tuple[float
     """Mean and variance of the initial roughness: H (sigma_w sigma_v)^2 and 8 H (sigma_w sigma_v)^4. (S3-thm-2-roughness)"""
     product = (sigma_w * sigma_v) ** 2
     return width * product, 8 * width * product**2
-
-
-def cantelli(excess, variance: float) -> np.ndarray:
-    """The one-sided Chebyshev bound on P(X - E X >= excess), excess > 0. (S3-thm-2-roughness)"""
-    return variance / (variance + np.square(excess))
