@@ -1,0 +1,54 @@
+# The book in two commands: `make book` and `make test`. Needs Python 3.11 or newer and git; everything else goes to .venv.
+PYTHON ?= python3
+CHAPTER ?=
+NAME ?=
+URL ?=
+ONLY ?=
+JOBS ?= 2
+# On Linux with an x86 processor pip takes torch with CUDA, some gigabytes more. TORCH_INDEX=, set to the address that the
+# "Get Started" page of pytorch.org shows for Linux, Pip and CPU, takes the small build of the same version.
+TORCH_INDEX ?=
+
+BIN := .venv/bin
+READY := .venv/.ready
+
+.DEFAULT_GOAL := help
+.PHONY: help book test notebooks text notebook lint sweep address clean
+
+help: ## this list
+	@echo "Usage: make TARGET [CHAPTER=splines/breakpoints] ..."; echo
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{ printf "%-18s %s\n", $$1, $$2 }'
+
+book: $(READY) ## build the site from the stored outputs and print the address of its first page
+	@$(BIN)/python -m tools.site
+
+test: $(READY) ## everything: style, package, notebooks, site, browser, install (ONLY="style package" for some of it)
+	@$(BIN)/python -m tools.check --jobs $(JOBS) $(ONLY)
+
+notebooks: $(READY) ## run all chapters, or CHAPTER=..., and store their outputs
+	@$(BIN)/python -m tools.notebooks run $(CHAPTER)
+
+text: $(READY) ## write CHAPTER=... as markdown, to edit it as text
+	@$(BIN)/python -m tools.notebooks text $(CHAPTER)
+
+notebook: $(READY) ## bring the edited text of CHAPTER=... back into its notebook
+	@$(BIN)/python -m tools.notebooks back $(CHAPTER)
+
+lint: $(READY) ## what the rules of the house say about all chapters, or CHAPTER=...
+	@$(BIN)/python -m tools.lint $(CHAPTER)
+
+sweep: $(READY) ## repeat the large run NAME=... (without a name: the runs there are)
+	@$(BIN)/python -m foldnet sweep $(NAME)
+
+address: $(READY) ## the repository moves to URL=https://github.com/OWNER/NAME: rewrite what follows from it
+	@$(BIN)/python -m tools.address $(URL)
+
+clean: ## remove what was built: the site, the environment, the caches (never the large runs under _sweeps)
+	rm -rf .venv _build dist .pytest_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -not -path './.git/*' -prune -exec rm -rf {} +
+
+$(READY): requirements.txt pyproject.toml tools/install.py
+	@command -v $(PYTHON) > /dev/null || { echo "make: there is no $(PYTHON) here; install Python 3.11 or newer, or say make PYTHON=/path/to/python3"; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "make: the book needs Python 3.11 or newer and $(PYTHON) is $$($(PYTHON) -V 2>&1); say make PYTHON=python3.12, or what yours is called"; exit 1; }
+	@TORCH_INDEX=$(TORCH_INDEX) $(PYTHON) -m tools.install

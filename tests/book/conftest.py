@@ -1,0 +1,92 @@
+"""A small notebook that keeps every rule of the house, for tests that break one rule at a time."""
+
+import json
+
+import pytest
+
+from foldnet.claims import MIME, Claim
+from tools import address, lint, notebooks
+
+NAME = "splines/sample"
+ADDRESS = "https://github.com/someone/somewhere"
+IMG = '<img alt="a line through {k} points" src="data:image/svg+xml,<svg/>">'
+EXPLORE = (
+    '<div class="explore" data-explore="1"><div class="explore-frame">' + IMG.format(k=1) + "</div>"
+    '<script type="application/json">{data}</script><script>1;</script></div>'
+)
+
+
+def markdown(source):
+    return {"cell_type": "markdown", "id": f"m{abs(hash(source)) % 10**8}", "metadata": {}, "source": source}
+
+
+def code(source, *outputs, tags=()):
+    cell = markdown(source) | {"cell_type": "code", "outputs": list(outputs)}
+    return cell | {"metadata": {"tags": list(tags)} if tags else {}}
+
+
+def shown(**data):
+    return {"output_type": "display_data", "metadata": {}, "data": {k.replace("__", "/"): v for k, v in data.items()}}
+
+
+def html(text):
+    return code("1", shown(text__html=text))
+
+
+def record(**changes):
+    base = {"id": "S3-one", "what": "x", "verdict": "reproduced", "measured": "1", "published": "1", "note": None}
+    return shown(**{MIME: base | changes, "text__plain": "reproduced S3-one"})
+
+
+def explore(frames=2, alt=IMG):
+    data = json.dumps({"labels": [], "index": [], "frames": [alt.format(k=i) for i in range(frames)]}).replace("</", "<\\/")
+    return shown(text__html=EXPLORE.replace("{data}", data), text__plain="explore")
+
+
+def exercise(n):
+    return markdown(f"**Exercise 2.1.{n}.** Show it.\n\n<details><summary>Solution</summary>\n\nBecause $x = {n}$.\n\n</details>")
+
+
+def cells():
+    return [
+        markdown("# A title\n\n**What you will see.** This.\n\n*Prerequisites:* none. *Run time:* 1 s on a CPU."),
+        code(address.setup_cell(ADDRESS), tags=["setup"]),
+        markdown("## Does it hold?\n\n> **Theorem 2.1.1** (one). For all $x$,\n> $$x = x.$$\n\nPlain `{k}` text."),
+        code('check("S3-one", "x", 1, 1)', record()),
+        code("figure = explore(draw, k=[0, 1])\nfigure", explore()),
+        code("figure.live(k=range(9))", shown(text__html=IMG.format(k=3), text__plain="live")),
+        markdown("## Exercises"),
+        *map(exercise, (1, 2, 3)),
+        markdown("## Summary\n\nIt holds.\n\n## References\n\n[Someone (2019)](https://example.org)."),
+    ]
+
+
+def notebook(cells, name=NAME, **metadata) -> lint.Notebook:
+    """A stored notebook with these cells, counted as if run from the top (a cell may bring its own count)."""
+    counted, count = [], 0
+    for cell in cells:
+        if cell["cell_type"] == "code":
+            count += 1
+            cell = {"execution_count": count, **cell}
+        counted.append(cell)
+    document = {"cells": counted, "metadata": {**notebooks.METADATA, **metadata}, "nbformat": 4, "nbformat_minor": 5}
+    return lint.Notebook(name, json.dumps(document), address.setup_cell(ADDRESS))
+
+
+class Made:
+    """What the tests build their notebooks from."""
+
+    NAME, ADDRESS, IMG = NAME, ADDRESS, IMG
+    cells, code, markdown, shown, html = map(staticmethod, (cells, code, markdown, shown, html))
+    record, explore, notebook = map(staticmethod, (record, explore, notebook))
+
+
+@pytest.fixture
+def made(monkeypatch):
+    known = {
+        "S3-one": Claim("S3-one", "S3", NAME, "theorem", "One", "p. 1", "x = x", truth="so it is"),
+        "S3-far": Claim("S3-far", "S3", "splines/other", "theorem", "Far", "p. 2", "y = y"),
+        "S3-false": Claim("S3-false", "S3", NAME, "theorem", "False", "p. 3", "x = y"),
+    }
+    monkeypatch.setattr(lint, "claims", lambda: known)
+    return Made

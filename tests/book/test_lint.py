@@ -1,0 +1,180 @@
+"""Each rule of the house is seen to fail: a notebook that keeps all of them, and what breaks each."""
+
+import pytest
+
+from tools import alt, lint, markdown
+from tools.notebooks import WIDGET
+
+
+def test_the_good_notebook_is_good(made):
+    assert lint.problems(made.notebook(made.cells())) == []
+
+
+# name of the rule, what it must say, and a change to the good notebook's cells (returns the new cells, or a whole notebook)
+BROKEN = [
+    ("setup_comes_first", "not the setup cell", lambda m, c: [c[0], m.code("import sys"), *c[1:]]),
+    (
+        "setup_comes_first",
+        "not the setup cell",
+        lambda m, c: [c[0], c[1] | {"source": c[1]["source"].replace("some", "any")}, *c[2:]],
+    ),
+    ("setup_comes_first", "lacks the tag", lambda m, c: [c[0], m.code(c[1]["source"]), *c[2:]]),
+    ("setup_comes_first", "second setup", lambda m, c: [*c, c[1]]),
+    ("setup_comes_first", "no code cell", lambda m, c: [cell for cell in c if cell["cell_type"] == "markdown"]),
+    ("ran_once_from_the_top", "execution count None", lambda m, c: [*c, m.code("1") | {"execution_count": None}]),
+    ("ran_once_from_the_top", "execution count 9", lambda m, c: [*c, m.code("1") | {"execution_count": 9}]),
+    ("ran_once_from_the_top", "empty", lambda m, c: [*c, m.code(" ")]),
+    ("no_errors", "ValueError", lambda m, c: [*c, m.code("1", {"output_type": "error", "ename": "ValueError"})]),
+    ("no_errors", "stderr", lambda m, c: [*c, m.code("1", {"output_type": "stream", "name": "stderr", "text": "Warning"})]),
+    ("no_machine", "/home/", lambda m, c: [*c, m.code("1", {"output_type": "stream", "name": "stdout", "text": "/home/me/x"})]),
+    ("no_machine", "site-packages", lambda m, c: [*c, m.code("1", m.shown(text__plain="<module from 'lib/site-packages/x'>"))]),
+    ("no_machine", "/tmp", lambda m, c: [*c, m.code("open('/tmp/x')")]),
+    ("no_machine", "/root", lambda m, c: [*c, m.code("1", m.shown(text__html="<p>/root/.cache</p>"))]),
+    ("no_machine", "Users", lambda m, c: [*c, m.code("1", m.shown(text__plain="C:\\Users\\me"))]),
+    ("no_machine", "/work/", lambda m, c: [*c, m.code("1", m.shown(text__plain="'/work/x'"))]),
+    ("metadata_is_minimal", "widgets", lambda m, c: m.notebook(c, widgets={})),
+    ("metadata_is_minimal", "language_info", lambda m, c: m.notebook(c, language_info={"name": "python", "version": "3.11"})),
+    ("metadata_is_minimal", "execution", lambda m, c: [*c, m.markdown("x") | {"metadata": {"execution": {}}}]),
+    ("metadata_is_minimal", "no id", lambda m, c: [*c, {k: v for k, v in m.markdown("x").items() if k != "id"}]),
+    ("metadata_is_minimal", "widget", lambda m, c: [*c, m.code("1", m.shown(**{WIDGET: {}, "text__html": "x"}))]),
+    ("is_compared", "nbval-skip", lambda m, c: [*c, m.code("1", tags=["nbval-skip"])]),
+    ("is_compared", "nbval-skip", lambda m, c: [*c, m.code("# NBVAL_SKIP\n1")]),
+    ("is_compared", "raises-exception", lambda m, c: [*c, m.code("1/0", tags=["raises-exception"])]),
+    ("is_compared", "not compared", lambda m, c: [*c, m.code("check()", m.record(), tags=["nbval-ignore-output"])]),
+    ("pictures_have_alt_text", "bare image/png", lambda m, c: [*c, m.code("1", m.shown(image__png="AA"))]),
+    ("pictures_have_alt_text", "bare image/svg", lambda m, c: [*c, m.code("1", m.shown(**{"image/svg+xml": "<svg/>"}))]),
+    ("pictures_have_alt_text", "without alt", lambda m, c: [*c, m.html('<img src="data:,">')]),
+    ("pictures_have_alt_text", "without alt", lambda m, c: [*c, m.html('<img alt=" " src="data:,">')]),
+    ("pictures_have_alt_text", "file's name", lambda m, c: [*c, m.html('<img alt="fig/one.png" src="data:,">')]),
+    ("pictures_have_alt_text", "says little", lambda m, c: [*c, m.html('<img alt="a figure" src="data:,">')]),
+    ("pictures_have_alt_text", "without alt", lambda m, c: [*c, m.code("1", m.explore(alt='<img src="data:,{k}">'))]),
+    ("pictures_have_alt_text", "without alt", lambda m, c: [*c, m.markdown('<p><img src="data:,"></p>')]),
+    ("is_light", "3.1 MB", lambda m, c: [*c, m.code("1", m.shown(text__plain="x" * 3_100_000))]),
+    ("is_light", "explores have", lambda m, c: [*c, m.code("1", m.explore(alt=m.IMG + "x" * 500_000))]),
+    ("is_light", "61 frames", lambda m, c: [*c, m.code("1", m.explore(frames=61))]),
+    ("markdown_is_plain", "directive", lambda m, c: [*c, m.markdown("```{note}\nx\n```")]),
+    ("cells_are_short", "26 lines", lambda m, c: [*c, m.code("\n".join(["1"] * 26))]),
+    ("checks_are_known", "lacks", lambda m, c: [*c, m.code("1", m.record(id="S3-nowhere"))]),
+    ("checks_are_known", "assigned to splines/other", lambda m, c: [*c, m.code("1", m.record(id="S3-far"))]),
+    ("checks_are_known", "what is true", lambda m, c: [*c, m.code("1", m.record(id="S3-false", verdict="corrected"))]),
+    ("checks_are_known", "what was tried", lambda m, c: [*c, m.code("1", m.record(verdict="differs"))]),
+    ("has_its_anatomy", "open with the title", lambda m, c: [m.markdown("A title"), *c[1:]]),
+    ("has_its_anatomy", "open with the title", lambda m, c: c[1:]),
+    ("has_its_anatomy", "more than one title", lambda m, c: [*c, m.markdown("# Again")]),
+    ("has_its_anatomy", "what you will see", lambda m, c: [m.markdown("# T\n\nPrerequisites, run time"), *c[1:]]),
+    ("has_its_anatomy", "prerequisites", lambda m, c: [m.markdown("# T\n\nWhat you will see, run time"), *c[1:]]),
+    ("has_its_anatomy", "run time", lambda m, c: [m.markdown("# T\n\nWhat you will see, prerequisites"), *c[1:]]),
+    ("has_its_anatomy", "Summary", lambda m, c: [*c[:-1], m.markdown("## References")]),
+    ("has_its_anatomy", "References", lambda m, c: [*c[:-1], m.markdown("## Summary")]),
+    ("has_its_anatomy", "Exercises", lambda m, c: [cell for cell in c if cell["source"] != "## Exercises"]),
+    ("has_exercises", "2 exercises", lambda m, c: c[:7] + c[8:]),
+    ("has_exercises", "2 solutions", lambda m, c: [*c[:7], m.markdown("**Exercise 2.1.1.** Show it."), *c[8:]]),
+    ("has_exercises", "not closed", lambda m, c: [*c, m.markdown("<details>")]),
+    ("moves", "no explore", lambda m, c: [*c[:4], *c[5:]]),
+    ("moves", "no .live(", lambda m, c: [*c[:5], *c[6:]]),
+]
+
+
+@pytest.mark.parametrize(("rule", "sentence", "change"), BROKEN, ids=[f"{b[0]}-{i}" for i, b in enumerate(BROKEN)])
+def test_each_rule_fails_where_it_is_broken(made, rule, sentence, change):
+    changed = change(made, made.cells())
+    broken = changed if isinstance(changed, lint.Notebook) else made.notebook(changed)
+    found = list(getattr(lint, rule)(broken))
+    assert any(sentence in problem for problem in found), found
+    assert set(found) <= set(lint.problems(broken))
+
+
+def test_every_rule_has_a_broken_example():
+    assert {b[0] for b in BROKEN} == {rule.__name__ for rule in (*lint.RULES, *lint.CHAPTER_RULES)}
+
+
+def test_a_page_outside_the_parts_needs_no_exercises(made):
+    cells = [cell for cell in made.cells() if "Exercise" not in cell["source"]]
+    assert lint.problems(made.notebook(cells))
+    page = made.notebook(cells, name="index")
+    assert [p for p in lint.problems(page) if "assigned to" not in p] == []
+
+
+def test_base64_is_no_path(made):
+    picture = made.shown(text__html='<img alt="a line and a dot" src="data:image/png;base64,AAAA/tmp/home/root">')
+    assert lint.problems(made.notebook([*made.cells(), made.code("1", picture)])) == []
+
+
+PLAIN = [
+    "$x$ and $$y$$",
+    "$$\n\\frac{a}{b}\n$$",
+    "> **Theorem 2.1.1** (name). Text with $x$,\n> $$a = b$$\n> and more.",
+    "a price of \\$5",
+    "`{k}` and `$` and ``a ` b``",
+    "```python\nprint('$')  # :::\n% magic\n(label)=\n```",
+    "$p$-value, $x$'s, ($y$), the interval $[0, 1)$, $a < b$, $[^a]$",
+    "| a | b |\n|---|---|\n| $x$ | $y$ |",
+    "<details><summary>Solution</summary>\n\nText $x$.\n\n```python\nx = 1\n```\n\n</details>",
+    "![a drawing of it](data:image/png;base64,AAAA)",
+    "[a link](https://example.org) and a [page](../splines/other.ipynb)",
+    "a set $\\{x\\}$ and a {brace} in text",
+]
+FOREIGN = [
+    ("```{note}\nx\n```", "directive"),
+    ("~~~{note}\nx\n~~~", "directive"),
+    ("> ```{note}\n> x\n> ```", "directive"),
+    (":::{note}\nx\n:::", ":::"),
+    ("see {cite}`hanin2019`", "role"),
+    ("see {prf:ref}`thm`", "role"),
+    ("(label)=\n# Title", "label"),
+    ("(a-label)=", "label"),
+    ("$$x$$ (eq)", "label after"),
+    ("% a comment", "comment"),
+    ("text\n+++\ntext", "+++"),
+    (":name: value", "field"),
+    ("text[^1]\n\n[^1]: note", "footnote"),
+    ("![a drawing](fig.png)", "image"),
+    ("![a drawing](https://example.org/fig.png)", "image"),
+    ('text <img alt="x" src="fig.png"> text', "image"),
+    ('<img alt="x" src="fig.png">', "image"),
+    ("a $x", "does not close"),
+    ("$5 and $x$", "does not close"),
+    ("$$x", "does not close"),
+    ("> $$a\n> = b$$", "one line"),
+    ("> text\n> $$\n> a\n> $$", "one line"),
+    ("<details><summary>Solution</summary>\nText $x$.\n</details>", "HTML block"),
+]
+
+
+@pytest.mark.parametrize("text", PLAIN)
+def test_plain_markdown_passes(text):
+    assert list(markdown.problems(text)) == []
+
+
+@pytest.mark.parametrize(("text", "sentence"), FOREIGN)
+def test_foreign_markdown_is_found(text, sentence):
+    assert any(sentence in problem for problem in markdown.problems(text))
+
+
+def test_frames_are_read_from_a_real_explore():
+    from foldnet import plots
+    from foldnet.explore import explore
+
+    def draw(k):
+        fig, axes = plots.subplots()
+        axes.plot([0, k])
+        return fig
+
+    page = explore(draw, alt="a line that rises to {k}", k=[1, 2, 3]).html
+    assert len(alt.frames(page)) == 3
+    assert list(alt.problems(page)) == []
+    assert len(list(alt.problems(page.replace("a line that rises to 2", "")))) == 1
+
+
+def test_the_command_tells_the_problems(made, tmp_path, capsys):
+    (tmp_path / "book" / "splines").mkdir(parents=True)
+    (tmp_path / "_config.yml").write_text(f"repository: {{url: {made.ADDRESS}}}")
+    good, bad = made.notebook(made.cells()), made.notebook(made.cells()[1:])
+    (tmp_path / "book/splines/sample.ipynb").write_text(good.text)
+    assert lint.main([], tmp_path) == 0
+    assert "splines/sample: fine" in capsys.readouterr().out
+    (tmp_path / "book/splines/sample.ipynb").write_text(bad.text)
+    assert lint.main(["splines/sample"], tmp_path) == 1
+    assert "title" in capsys.readouterr().out
+    assert lint.main(["splines/none"], tmp_path) == 1
+    assert "there are splines/sample" in capsys.readouterr().err

@@ -1,0 +1,107 @@
+"""The notebooks of the book as they lie in the repository: each rule of the house for each of them, and nothing escapes."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from foldnet import _paths
+from foldnet.ledger import notebooks
+from tools import lint
+from tools.notebooks import BUDGET, BUDGET_TOGETHER, source_hash
+
+ROOT = _paths.repository()
+BOOK = ROOT / "book"
+
+
+def name(path: Path) -> str:
+    return path.relative_to(BOOK).with_suffix("").as_posix()
+
+
+ALL = [pytest.param(path, id=name(path)) for path in notebooks()]
+CHAPTERS = [p for p in ALL if p.id.split("/")[0] in lint.PARTS]
+
+
+@pytest.mark.parametrize("rule", lint.RULES, ids=lambda rule: rule.__name__)
+@pytest.mark.parametrize("path", ALL)
+def test_every_notebook_keeps_the_rules(path, rule):
+    assert list(rule(lint.Notebook.read(path, ROOT))) == []
+
+
+@pytest.mark.parametrize("rule", lint.CHAPTER_RULES, ids=lambda rule: rule.__name__)
+@pytest.mark.parametrize("path", CHAPTERS)
+def test_every_chapter_has_its_parts(path, rule):
+    assert list(rule(lint.Notebook.read(path, ROOT))) == []
+
+
+TOC = lint.contents(yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8")))
+
+
+def test_a_table_of_contents_is_read_to_its_leaves():
+    toc = {"root": "a", "parts": [{"caption": "x", "chapters": [{"file": "b", "sections": [{"file": "c"}]}, {"url": "u"}]}]}
+    assert lint.contents(toc) == ["a", "b", "c"]
+
+
+def test_no_notebook_escapes_the_table_of_contents():
+    missing = {f"book/{p.id}" for p in ALL if p.id.split("/")[0] != "assignments"} - set(TOC)
+    assert not missing
+
+
+def test_the_table_of_contents_names_each_file_once_and_it_exists():
+    assert len(TOC) == len(set(TOC))
+    assert [file for file in TOC if not any((ROOT / f"{file}{end}").is_file() for end in ("", ".md", ".ipynb"))] == []
+
+
+def test_no_notebook_hides_from_the_ledger():
+    """Notebooks lie where ledger, nbval and rules look for them, and nowhere else in the repository."""
+    listed = subprocess.run(["git", "ls-files", "*.ipynb"], cwd=ROOT, capture_output=True, text=True)
+    if listed.returncode:
+        pytest.skip("this is not a clone")
+    seen = {path.relative_to(ROOT).as_posix() for path in notebooks()}
+    assert {file for file in listed.stdout.split("\n") if file and not file.startswith("book/assignments/")} <= seen
+
+
+@pytest.mark.skipif(not ALL, reason="there is no notebook yet")
+def test_no_notebook_escapes_nbval():
+    """nbval collects each code cell of each notebook, by the very command that `make test` runs."""
+    from tools.check import NBVAL
+
+    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-n0", *NBVAL, "book"]
+    lines = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
+    collected = [line.split("::")[0] for line in lines if ".ipynb::" in line]
+    cells = {p.id: len(lint.Notebook.read(p.values[0], ROOT).code) for p in ALL}
+    assert {p.id: collected.count(f"book/{p.id}.ipynb") for p in ALL} == cells
+
+
+# ---- run times ---------------------------------------------------------------------------------------------------------
+
+
+def late(runtimes: dict, hashes: dict) -> list[str]:
+    """What is wrong with the noted run times of notebooks with these source hashes."""
+    found = [f"{n}: no run time is noted; store it with make notebooks" for n in hashes if n not in runtimes]
+    found += [f"{n}: a run time is noted and there is no such notebook" for n in runtimes if n not in hashes]
+    known = {n: r for n, r in runtimes.items() if n in hashes}
+    found += [f"{n}: its code changed after it was run" for n, r in known.items() if r["source"] != hashes[n]]
+    found += [f"{n}: takes {r['seconds']} s, more than {BUDGET}" for n, r in known.items() if r["seconds"] > BUDGET]
+    total = sum(r["seconds"] for r in known.values())
+    return found + [f"together {total:.0f} s, more than {BUDGET_TOGETHER}"] * (total > BUDGET_TOGETHER)
+
+
+def test_run_times_are_noted_fresh_and_within_budget():
+    noted = BOOK / "data/runtimes.json"
+    hashes = {p.id: source_hash(json.loads(p.values[0].read_text(encoding="utf-8"))) for p in ALL}
+    assert late(json.loads(noted.read_text()) if noted.is_file() else {}, hashes) == []
+
+
+def test_late_run_times_are_found():
+    good = {"a/b": {"seconds": 59.0, "source": "1"}}
+    assert late(good, {"a/b": "1"}) == []
+    assert late({}, {"a/b": "1"}) == ["a/b: no run time is noted; store it with make notebooks"]
+    assert late(good, {}) == ["a/b: a run time is noted and there is no such notebook"]
+    assert late(good, {"a/b": "2"}) == ["a/b: its code changed after it was run"]
+    assert late({"a/b": {"seconds": 61.0, "source": "1"}}, {"a/b": "1"}) == ["a/b: takes 61.0 s, more than 60"]
+    many = {f"a/{i}": {"seconds": 58.0, "source": "1"} for i in range(21)}
+    assert late(many, dict.fromkeys(many, "1")) == ["together 1218 s, more than 1200"]

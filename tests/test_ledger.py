@@ -1,0 +1,123 @@
+"""The ledger reads what the stored notebooks carry, and nothing else."""
+
+import json
+import subprocess
+import sys
+
+import nbformat
+import pytest
+
+from foldnet import __main__, claims, ledger
+from foldnet.claims import MIME, VERDICTS, Claim
+
+FIELDS = {"id", "source", "chapter", "kind", "verdict", "published", "measured", "notebook", "cell"}
+
+
+def claim(name, published=None):
+    return Claim(f"S3-{name}", "S3", "splines/sample", "theorem", name, "p. 1", "It says so.", published=published)
+
+
+@pytest.fixture
+def book(tmp_path, monkeypatch):
+    """An empty book with three claims."""
+    entries = {c.id: c for c in (claim("one", 1), claim("two", {"a": 2}), claim("three"))}
+    for module in (claims, ledger):
+        monkeypatch.setattr(module, "claims", lambda: entries)
+    return tmp_path
+
+
+def store(book, name, *checks):
+    """A notebook with a title, then one cell for each check (an id with a verdict)."""
+    cells = [nbformat.v4.new_markdown_cell("# T")]
+    for id, verdict in checks:
+        record = {
+            "id": id,
+            "what": "w",
+            "verdict": verdict,
+            "measured": "1",
+            "published": "1",
+            "corrected": None,
+            "tolerance": "exact",
+            "note": None,
+        }
+        stream = nbformat.v4.new_output("stream", text="before")
+        cells.append(
+            nbformat.v4.new_code_cell("check()", outputs=[stream, nbformat.v4.new_output("display_data", data={MIME: record})])
+        )
+    path = book / f"{name}.ipynb"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    nbformat.write(nbformat.v4.new_notebook(cells=cells), path)
+
+
+def test_one_row_for_each_claim_in_the_order_of_the_claims(book):
+    store(book, "splines/sample", ("S3-two", "reproduced"), ("S3-one", "corrected"))
+    rows = ledger.ledger(book)
+    assert [row["id"] for row in rows] == ["S3-one", "S3-two", "S3-three"]
+    assert [row["verdict"] for row in rows] == ["corrected", "reproduced", "open"]
+    assert [(row["notebook"], row["cell"]) for row in rows] == [
+        ("splines/sample.ipynb", 2),
+        ("splines/sample.ipynb", 1),
+        (None, None),
+    ]
+    assert all(set(row) >= FIELDS and row["verdict"] in VERDICTS for row in rows)
+    assert rows[2]["measured"] is None
+
+
+def test_a_claim_checked_twice_is_refused(book):
+    store(book, "splines/sample", ("S3-one", "reproduced"))
+    store(book, "splines/other", ("S3-one", "reproduced"))
+    with pytest.raises(ValueError, match=r"S3-one is checked twice, in splines/other.ipynb and splines/sample.ipynb"):
+        ledger.ledger(book)
+    store(book, "splines/other", ("S3-two", "reproduced"), ("S3-two", "differs"))
+    with pytest.raises(ValueError, match="S3-two is checked twice"):
+        ledger.ledger(book)
+
+
+def test_a_check_of_an_unknown_claim_is_refused(book):
+    store(book, "splines/sample", ("S3-nowhere", "reproduced"))
+    with pytest.raises(ValueError, match=r"claims\.yml lacks: S3-nowhere"):
+        ledger.ledger(book)
+
+
+def test_hidden_folders_are_no_part_of_the_book(book):
+    store(book, "splines/.ipynb_checkpoints/sample", ("S3-one", "reproduced"))
+    store(book, "_build/sample", ("S3-one", "reproduced"))
+    assert ledger.notebooks(book) == []
+    assert {row["verdict"] for row in ledger.ledger(book)} == {"open"}
+
+
+def test_the_table_counts_every_verdict(book):
+    store(book, "splines/sample", ("S3-two", "differs"))
+    table = ledger.table(ledger.ledger(book), width=60)
+    assert table.endswith("3 claims: 0 reproduced, 0 corrected, 1 differs, 2 open")
+    assert len(table.splitlines()) == 1 + 3 + 2
+    assert ledger.table([]).endswith("0 claims: 0 reproduced, 0 corrected, 0 differs, 0 open")
+
+
+# ---- the command, on the real book -------------------------------------------------------------------------------------
+
+
+def test_the_command_prints_json_with_every_claim():
+    done = subprocess.run([sys.executable, "-m", "foldnet", "ledger", "--json"], capture_output=True, text=True, check=True)
+    rows = json.loads(done.stdout)
+    assert len(rows) == 340
+    assert all(FIELDS <= set(row) for row in rows)
+    assert {row["verdict"] for row in rows} <= set(VERDICTS)
+    for row in rows:
+        assert (row["notebook"] is None) == (row["cell"] is None) == (row["verdict"] == "open")
+
+
+def test_the_command_selects(capsys):
+    assert __main__.main(["ledger", "--json", "--chapter", "splines/breakpoints"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert len(rows) == 15
+    assert {row["source"] for row in rows} == {"S3"}
+    assert __main__.main(["ledger", "--source", "S0"]) == 0
+    assert "38 claims:" in capsys.readouterr().out
+
+
+def test_the_command_answers_mistakes_with_a_sentence(capsys):
+    assert __main__.main(["ledger", "--chapter", "splines/nothing"]) == 2
+    error = capsys.readouterr().err
+    assert "no chapter is named 'splines/nothing'; there are" in error
+    assert "Traceback" not in error

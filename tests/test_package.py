@@ -1,0 +1,141 @@
+"""The house rules of the package: what imports what, and what an import costs."""
+
+import ast
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import foldnet
+
+PACKAGE = Path(foldnet.__file__).parent
+MODULES = sorted(p for p in PACKAGE.rglob("*.py") if "_book" not in p.parts)
+WINGS = {"boolean", "splines", "geometry", "growth"}
+MOST_LINES = 350
+
+# Which rooms a room may import from, arrows running down; a wing is one room.
+BELOW = {
+    "nets": set(),
+    "_paths": set(),
+    "plots": set(),
+    "exercises": set(),
+    "claims": {"_paths"},
+    "data": {"_paths"},
+    "ledger": {"_paths", "claims"},
+    "explore": {"plots"},
+    "_fused": {"nets"},
+    "_torch_engine": {"nets"},
+    "train": {"nets", "_fused", "_torch_engine"},
+    "geometry": {"nets", "plots", "train", "data"},
+    "boolean": {"nets", "plots", "train", "geometry", "data"},
+    "splines": {"nets", "plots", "train", "geometry", "data"},
+    "growth": {"nets", "plots", "train", "geometry", "data"},
+    "experiments": {"nets", "plots", "train", "geometry", "boolean", "splines", "growth", "data", "_paths"},
+    "__init__": {"nets"},
+    "__main__": {"claims", "ledger", "experiments", "_paths"},
+}
+
+
+def room(path: Path, package: Path = PACKAGE) -> str:
+    """The room that a file belongs to: its folder, or itself."""
+    return path.relative_to(package).parts[0].removesuffix(".py")
+
+
+def imported(source: str, path: Path, package: Path = PACKAGE) -> set[str]:
+    """The rooms of foldnet that a file imports from, wherever in the file it does; what only a type checker reads is left out."""
+    found = set()
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            node.body = []
+    inside = path.relative_to(package).parts[:-1]
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            here = ("foldnet", *inside)[: len(inside) + 2 - node.level] if node.level else ()
+            base = ".".join([*here, *([node.module] if node.module else [])])
+            names = [f"{base}.{alias.name}" for alias in node.names]
+        else:
+            continue
+        found |= {name.split(".")[1] for name in names if name.startswith("foldnet.")}
+    rooms = {p.stem for p in package.glob("*.py")} | {p.name for p in package.iterdir() if p.is_dir()}
+    return (found & rooms) - {room(path, package)}
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: p.relative_to(PACKAGE).as_posix())
+def test_arrows_run_down(path):
+    assert room(path) in BELOW, f"{room(path)} is a new room: say in BELOW what it may import"
+    assert imported(path.read_text(encoding="utf-8"), path) <= BELOW[room(path)]
+
+
+def test_the_rule_itself_has_no_circles():
+    order: list[str] = []
+    left = dict(BELOW)
+    while left:
+        free = [name for name, below in left.items() if below <= set(order)]
+        assert free, f"a circle among {sorted(left)}"
+        order += free
+        left = {name: below for name, below in left.items() if name not in free}
+    for wing in WINGS:
+        assert not BELOW[wing] & {"claims", "explore", "ledger", "experiments"}
+    assert not (BELOW["claims"] | BELOW["data"]) & WINGS
+
+
+@pytest.mark.parametrize(
+    ("where", "source", "rooms"),
+    [
+        ("splines/x.py", "from ..claims import check", {"claims"}),
+        ("splines/x.py", "from .. import explore, nets", {"explore", "nets"}),
+        ("splines/x.py", "from . import other\nfrom .other import y", set()),
+        ("splines/x.py", "def f():\n    import foldnet.growth.fold", {"growth"}),
+        ("data.py", "from .splines import net", {"splines"}),
+        ("data.py", "if TYPE_CHECKING:\n    from .splines import net", set()),
+        ("data.py", "from foldnet import splines", {"splines"}),
+        ("nets.py", "import numpy.random\nfrom torch import nn", set()),
+    ],
+)
+def test_imports_are_found_wherever_they_stand(tmp_path, where, source, rooms):
+    for name in ("claims", "explore", "nets", "data"):
+        (tmp_path / f"{name}.py").touch()
+    for name in ("splines", "growth"):
+        (tmp_path / name).mkdir()
+    assert imported(source, tmp_path / where, tmp_path) == rooms
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: p.relative_to(PACKAGE).as_posix())
+def test_a_module_can_be_held_in_the_head(path):
+    text = path.read_text(encoding="utf-8")
+    lines = len(text.splitlines())
+    assert lines <= MOST_LINES
+    assert not lines or ast.get_docstring(ast.parse(text)), "a module says what it is for"
+
+
+LATE = ("matplotlib", "scipy", "sympy", "numba", "ipywidgets", "sklearn", "IPython", "joblib", "pooch", "tqdm", "yaml", "PIL")
+COST = """
+import json, sys, time
+start = time.perf_counter(); import numpy, torch; first = time.perf_counter() - start
+before = set(sys.modules)
+start = time.perf_counter(); import foldnet; second = time.perf_counter() - start
+print(json.dumps({"new": sorted(m.split(".")[0] for m in set(sys.modules) - before), "first": first, "second": second}))
+"""
+
+
+def test_importing_foldnet_takes_numpy_and_torch_and_nothing_else():
+    cost = json.loads(subprocess.run([sys.executable, "-c", COST], capture_output=True, text=True, check=True).stdout)
+    assert not set(cost["new"]) & set(LATE)
+    assert cost["second"] < max(0.2, 0.25 * cost["first"])
+
+
+def test_importing_foldnet_does_nothing():
+    code = (
+        "import random, warnings, os, numpy, torch\n"
+        "state = lambda: (random.getstate(), numpy.random.get_state()[1].tolist(), torch.get_rng_state().tolist(),"
+        " list(map(str, warnings.filters)), dict(os.environ), torch.get_num_threads(), torch.get_default_dtype())\n"
+        "before = state()\nimport foldnet\nassert state() == before"
+    )
+    done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == done.stderr == ""

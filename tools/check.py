@@ -1,0 +1,83 @@
+"""Everything that must hold, one stage after the other: `python -m tools.check [STAGE ...]`.
+
+A stage that fails does not stop the next ones; the summary at the end tells them apart, and one failure fails the whole.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+PYTEST = [sys.executable, "-m", "pytest", "-q", "--durations=5", "--durations-min=5"]
+NBVAL = ["--nbval", "--nbval-current-env", "--nbval-sanitize-with=book/sanitize.cfg", "--nbval-cell-timeout=600"]
+NO_TESTS = 5  # pytest's exit status where nothing was collected
+
+
+def stages(jobs: int) -> dict[str, list[list]]:
+    """Name of each stage to its commands."""
+    return {
+        "style": [[sys.executable, "-m", "ruff", "check", "."]],
+        "package": [[*PYTEST, "-n", jobs, "-m", "not browser and not install", "tests"]],
+        "notebooks": [[*PYTEST, "-n", jobs, "--dist=loadfile", *NBVAL, "book"]],
+        "site": [[sys.executable, "-m", "tools.site", "--full"]],
+        "browser": [[*PYTEST, "-m", "browser", "tests"]],
+        "install": [[*PYTEST, "-m", "install", "tests"]],
+    }
+
+
+def main(argv: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description="Run the tests of the whole book, or some stages of them.")
+    parser.add_argument("stage", nargs="*", help=f"some of {', '.join(stages(1))}; without one, all")
+    parser.add_argument("--jobs", type=int, default=2, help="processes at the same time (default 2)")
+    arguments = parser.parse_args(argv)
+    known = stages(arguments.jobs)
+    if unknown := [stage for stage in arguments.stage if stage not in known]:
+        parser.error(f"no stage is named {', '.join(unknown)}; there are {', '.join(known)}")
+    results = [run(name, known[name], arguments.jobs) for name in known if not arguments.stage or name in arguments.stage]
+    print("\n" + "=" * 60)
+    for name, outcome, seconds in results:
+        print(f"{name:<12}{outcome:<36}{seconds:6.0f} s")
+    failed = [name for name, outcome, _ in results if outcome.startswith("FAILED")]
+    print("everything holds" if not failed else f"FAILED: {', '.join(failed)}; one stage again: make test ONLY={failed[0]}")
+    return bool(failed)
+
+
+def run(name: str, commands: list[list], jobs: int) -> tuple[str, str, float]:
+    """One stage: its name, how it went and its seconds."""
+    print(f"\n=== {name} " + "=" * (55 - len(name)), flush=True)
+    start, outcome = time.monotonic(), "ok"
+    if name == "browser" and not browser():
+        print("THERE IS NO CHROMIUM ON THIS MACHINE: no page was opened; install chromium and run this stage again")
+        return name, "SKIPPED: no Chromium here", 0.0
+    for command in commands:
+        code = subprocess.run([str(part) for part in command], cwd=ROOT, env=environment(jobs)).returncode
+        if code == NO_TESTS:
+            outcome = "nothing to test"
+        elif code:
+            outcome = f"FAILED (exit status {code})"
+            break
+    return name, outcome, time.monotonic() - start
+
+
+def environment(jobs: int) -> dict[str, str]:
+    """Every process gets its share of the cores: two that both take all of them wait for each other."""
+    share = str(max(1, (os.cpu_count() or 1) // max(1, jobs)))
+    threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), share)
+    return {**threads, "MPLBACKEND": "agg", **os.environ}
+
+
+def browser() -> str | None:
+    """Chromium's path, or what the environment variable FOLDNET_CHROMIUM says."""
+    from shutil import which
+
+    names = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+    return os.environ.get("FOLDNET_CHROMIUM") or next(filter(None, map(which, names)), None)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,92 @@
+"""Make `.venv` as requirements.txt says, with foldnet itself in it: called by the Makefile, with any Python from 3.11 on.
+
+Only the standard library is at hand here. The pip log goes to .venv/pip.log; a line every few seconds says how far it is.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+VENV = ROOT / ".venv"
+PYTHON = VENV / "bin" / "python"
+PIP = [str(PYTHON), "-m", "pip", "--disable-pip-version-check"]
+STEPS = ("Collecting", "Downloading", "Installing", "Using")
+EVERY = 15  # seconds between two lines of progress
+
+
+def main() -> int:
+    if not works(PYTHON):
+        print(f"making .venv with Python {platform.python_version()}", flush=True)
+        if subprocess.run([sys.executable, "-m", "venv", "--clear", VENV]).returncode:
+            return 1
+    pins = [line for line in (ROOT / "requirements.txt").read_text().splitlines() if "==" in line]
+    index = os.environ.get("TORCH_INDEX")
+    if platform.system() == "Linux" and platform.machine() == "x86_64" and not index and not configured():
+        print("note: pip will take torch with CUDA here, some gigabytes; the README says how TORCH_INDEX= avoids that")
+    print(f"installing {len(pins)} packages; the first time takes some minutes", flush=True)
+    extra = ["--extra-index-url", index] if index else []
+    if not logged([*PIP, "install", "--progress-bar", "off", *extra, "-r", str(ROOT / "requirements.txt")], VENV / "pip.log"):
+        print("make: pip could not install requirements.txt; the lines above are the end of .venv/pip.log")
+        return 1
+    for command in (["install", "--quiet", "--no-deps", "--no-build-isolation", "--editable", str(ROOT)], ["check"]):
+        if subprocess.run([*PIP, *command]).returncode:
+            return 1
+    (VENV / ".ready").touch()
+    return 0
+
+
+def works(python: Path) -> bool:
+    """Whether there is an environment whose Python still starts (the one it was made from may be gone)."""
+    try:
+        return subprocess.run([python, "-m", "pip", "--version"], capture_output=True).returncode == 0
+    except OSError:
+        return False
+
+
+def configured() -> bool:
+    """Whether pip is already told to look elsewhere, in its settings or in the environment."""
+    listed = subprocess.run([*PIP, "config", "list"], capture_output=True, text=True).stdout
+    return any(word in listed for word in ("index-url", "find-links"))
+
+
+def logged(command: list[str], log: Path) -> bool:
+    """Run a command into a log, saying now and then how far it is; on failure show the end of the log."""
+    start, packages, lines = time.monotonic(), 0, []
+    done = threading.Event()
+
+    def progress():
+        while not done.wait(EVERY):
+            last = next((line for line in reversed(lines) if line.startswith(STEPS)), "")
+            print(f"  {time.monotonic() - start:4.0f} s  {packages} packages found  {last.split(':')[0][:80]}", flush=True)
+
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    threading.Thread(target=progress, daemon=True).start()
+    try:
+        with log.open("w") as file:
+            for line in process.stdout:
+                file.write(line)
+                lines.append(line.strip())
+                packages += line.startswith(("Collecting", "Processing"))
+        code = process.wait()
+    except BaseException:
+        process.terminate()
+        raise
+    finally:
+        done.set()
+    if code:
+        print("\n".join(lines[-25:]))
+    return code == 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit(130)

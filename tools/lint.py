@@ -1,0 +1,298 @@
+"""The rules of the house for notebooks, each a function that yields what is wrong: `python -m tools.lint [CHAPTER ...]`.
+
+`RULES` hold for every notebook of the book, `CHAPTER_RULES` for those in the folders of its parts. tests/book runs them all.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from foldnet.claims import MIME, claims
+
+from . import address, alt, markdown, notebooks
+
+ROOT = Path(__file__).resolve().parent.parent
+PARTS = ("boolean", "splines", "geometry", "growth")
+MOST_LINES, MOST_BYTES, MOST_EXPLORE_BYTES, MOST_FRAMES = 25, 3_000_000, 1_000_000, 60
+MACHINE = re.compile(r"(?<![\w<.])(/home/|/root\b|/tmp\b|/work/|/Users/|/content/|[A-Z]:\\+Users\b)|site-packages|dist-packages")
+BASE64 = re.compile(r"base64,[A-Za-z0-9+/=\s]+")
+
+
+@dataclass(frozen=True)
+class Notebook:
+    """A stored notebook: its name below book/, as splines/breakpoints, and its text."""
+
+    name: str
+    text: str
+    setup: str
+
+    @classmethod
+    def read(cls, path: Path, root: Path) -> Notebook:
+        name = path.relative_to(root / "book").with_suffix("").as_posix()
+        return cls(name, path.read_text(encoding="utf-8"), address.setup_cell(address.current(root)))
+
+    @cached_property
+    def json(self) -> dict:
+        return json.loads(self.text)
+
+    @cached_property
+    def cells(self) -> list[dict]:
+        return [{**cell, "source": "".join(cell["source"])} for cell in self.json["cells"]]
+
+    @property
+    def code(self) -> list[tuple[int, dict]]:
+        return [(i, cell) for i, cell in enumerate(self.cells) if cell["cell_type"] == "code"]
+
+    @property
+    def markdown(self) -> list[tuple[int, str]]:
+        return [(i, cell["source"]) for i, cell in enumerate(self.cells) if cell["cell_type"] == "markdown"]
+
+    @property
+    def prose(self) -> str:
+        return "\n\n".join(text for _, text in self.markdown)
+
+    def outputs(self) -> Iterator[tuple[int, dict]]:
+        for i, cell in self.code:
+            for output in cell["outputs"]:
+                yield i, output
+
+    def html(self) -> Iterator[tuple[int, str]]:
+        for i, output in self.outputs():
+            yield i, "".join(output.get("data", {}).get("text/html", ""))
+
+
+Rule = Callable[[Notebook], Iterator[str]]
+RULES: list[Rule] = []
+CHAPTER_RULES: list[Rule] = []
+
+
+def rule(function: Rule) -> Rule:
+    """Holds for every notebook."""
+    RULES.append(function)
+    return function
+
+
+def chapter_rule(function: Rule) -> Rule:
+    """Holds for the chapters."""
+    CHAPTER_RULES.append(function)
+    return function
+
+
+def problems(notebook: Notebook) -> list[str]:
+    """Everything the rules have to say about a notebook."""
+    applied = [*RULES, *(CHAPTER_RULES if is_chapter(notebook) else ())]
+    return [problem for check in applied for problem in check(notebook)]
+
+
+def contents(node) -> list[str]:
+    """Every file that a table of contents, or a part of one, names; as book/splines/breakpoints."""
+    if isinstance(node, list):
+        return [file for item in node for file in contents(item)]
+    if not isinstance(node, dict):
+        return []
+    here = [node[key] for key in ("root", "file") if key in node]
+    return here + [file for value in node.values() for file in contents(value)]
+
+
+def is_chapter(notebook: Notebook) -> bool:
+    return notebook.name.split("/")[0] in PARTS
+
+
+# ---- every notebook ----------------------------------------------------------------------------------------------------
+
+
+@rule
+def setup_comes_first(nb: Notebook) -> Iterator[str]:
+    """The first code cell is the setup cell, the same everywhere and tagged so."""
+    if not nb.code:
+        yield "no code cell at all"
+        return
+    index, first = nb.code[0]
+    if first["source"] != nb.setup:
+        yield f"cell {index}: the first code cell is not the setup cell (tools/address.py has its text)"
+    elif "setup" not in first["metadata"].get("tags", ()):
+        yield f"cell {index}: the setup cell lacks the tag setup"
+    for i, cell in nb.code[1:]:
+        if "setup" in cell["metadata"].get("tags", ()) or "google.colab" in cell["source"]:
+            yield f"cell {i}: a second setup cell"
+
+
+@rule
+def ran_once_from_the_top(nb: Notebook) -> Iterator[str]:
+    """Execution counts are 1, 2, 3, ... and no cell is empty."""
+    for count, (i, cell) in enumerate(nb.code, 1):
+        if not cell["source"].strip():
+            yield f"cell {i}: an empty code cell"
+        if cell["execution_count"] != count:
+            yield f"cell {i}: execution count {cell['execution_count']} in code cell {count}: run the notebook from the top"
+            return
+
+
+@rule
+def no_errors(nb: Notebook) -> Iterator[str]:
+    """No traceback and no warning is stored."""
+    for i, output in nb.outputs():
+        if output["output_type"] == "error":
+            yield f"cell {i}: an error is stored as output: {output['ename']}"
+        if output.get("name") == "stderr":
+            yield f"cell {i}: writes to stderr: {''.join(output['text'])[:80]!r}"
+
+
+@rule
+def no_machine(nb: Notebook) -> Iterator[str]:
+    """No path of somebody's machine, in code or output."""
+    for i, cell in enumerate(nb.cells):
+        shown = [cell["source"]] + [json.dumps(output, ensure_ascii=False) for output in cell.get("outputs", ())]
+        if hit := MACHINE.search(BASE64.sub("", "\n".join(shown))):
+            yield f"cell {i}: names a machine's path: {hit[0]}"
+
+
+@rule
+def metadata_is_minimal(nb: Notebook) -> Iterator[str]:
+    """Kernel and language by name; no widget state, no times; every cell has an id."""
+    if nb.json["metadata"] != notebooks.METADATA:
+        yield f"the notebook's metadata is not the minimum: has {', '.join(sorted(nb.json['metadata']))}"
+    for i, cell in enumerate(nb.cells):
+        if extra := set(cell["metadata"]) - {"tags", "mystnb"}:
+            yield f"cell {i}: has the metadata {', '.join(sorted(extra))}"
+        if "id" not in cell:
+            yield f"cell {i}: has no id"
+    for i, output in nb.outputs():
+        if notebooks.WIDGET in output.get("data", {}):
+            yield f"cell {i}: a widget is stored, which is dead on the site: store with make notebooks"
+
+
+@rule
+def is_compared(nb: Notebook) -> Iterator[str]:
+    """No cell escapes nbval; outputs that cannot be compared hold no check."""
+    for i, cell in nb.code:
+        marks = {tag.lower().replace("_", "-") for tag in cell["metadata"].get("tags", ())}
+        marks |= {word.lower().replace("_", "-") for word in re.findall(r"#\s*((?:NBVAL|PYTEST)_\w+)", cell["source"])}
+        if gone := marks & {"nbval-skip", "raises-exception", "nbval-raises-exception"}:
+            yield f"cell {i}: escapes nbval by {', '.join(sorted(gone))}"
+        ignored = {"nbval-ignore-output", "pytest-validate-ignore-output"} & marks
+        if ignored and any(MIME in output.get("data", {}) for output in cell["outputs"]):
+            yield f"cell {i}: a check whose output is not compared"
+
+
+@rule
+def pictures_have_alt_text(nb: Notebook) -> Iterator[str]:
+    """Every picture says what it shows, in each frame of an explore too."""
+    for i, output in nb.outputs():
+        if bare := [mime for mime in output.get("data", {}) if mime.startswith("image/")]:
+            yield f"cell {i}: a bare {bare[0]} without alt text: show figures with plots.show"
+    for i, html in [*nb.html(), *nb.markdown]:
+        yield from (f"cell {i}: {problem}" for problem in alt.problems(html))
+
+
+@rule
+def is_light(nb: Notebook) -> Iterator[str]:
+    """The notebook, and the explores in it, stay small."""
+    if (size := len(nb.text.encode())) > MOST_BYTES:
+        yield f"the notebook has {size / 1e6:.1f} MB, more than {MOST_BYTES / 1e6:.0f}"
+    explores = [html for _, html in nb.html() if 'class="explore"' in html]
+    if (size := sum(len(html.encode()) for html in explores)) > MOST_EXPLORE_BYTES:
+        yield f"its explores have {size / 1e6:.1f} MB, more than {MOST_EXPLORE_BYTES / 1e6:.0f}: fewer frames, or fmt='png'"
+    for html in explores:
+        if (count := len(alt.frames(html))) > MOST_FRAMES:
+            yield f"an explore has {count} frames, more than {MOST_FRAMES}"
+
+
+@rule
+def markdown_is_plain(nb: Notebook) -> Iterator[str]:
+    """CommonMark and $math$ that read the same on the site, in Colab, on GitHub and in JupyterLab."""
+    for i, text in nb.markdown:
+        yield from (f"cell {i}: {problem}" for problem in markdown.problems(text))
+
+
+@rule
+def cells_are_short(nb: Notebook) -> Iterator[str]:
+    """A cell is a sentence; longer work lives in the package."""
+    for i, cell in nb.code:
+        if (lines := cell["source"].count("\n") + 1) > MOST_LINES:
+            yield f"cell {i}: {lines} lines of code, more than {MOST_LINES}: move the work into foldnet"
+
+
+@rule
+def checks_are_known(nb: Notebook) -> Iterator[str]:
+    """Each check is of a claim of this very chapter; `differs` says what was tried, `corrected` has its truth in claims.yml."""
+    for i, output in nb.outputs():
+        record = output.get("data", {}).get(MIME)
+        if not record:
+            continue
+        claim = claims().get(record["id"])
+        if claim is None:
+            yield f"cell {i}: checks {record['id']}, which book/claims.yml lacks"
+            continue
+        if claim.chapter != nb.name:
+            yield f"cell {i}: checks {claim.id}, which is assigned to {claim.chapter}"
+        if record["verdict"] == "corrected" and not claim.truth:
+            yield f"cell {i}: {claim.id} is corrected, and book/claims.yml does not say what is true"
+        if record["verdict"] == "differs" and not record["note"]:
+            yield f"cell {i}: {claim.id} differs, and the check has no note that says what was tried"
+
+
+# ---- chapters ----------------------------------------------------------------------------------------------------------
+
+
+@chapter_rule
+def has_its_anatomy(nb: Notebook) -> Iterator[str]:
+    """Title, what you will see, prerequisites and run time; at the end exercises, summary and references."""
+    if not nb.cells or nb.cells[0]["cell_type"] != "markdown" or not re.match(r"# \S", nb.cells[0]["source"]):
+        yield "the first cell does not open with the title, as # ..."
+    if len(markdown.titles(nb.prose)) > 1:
+        yield "more than one title (# ...)"
+    opening = "\n".join(text for i, text in nb.markdown if not nb.code or i < nb.code[0][0])
+    for words in ("what you will see", "prerequisites", "run time"):
+        if words not in opening.lower():
+            yield f"the cells before the setup cell do not say {words!r}"
+    for heading in ("Exercises", "Summary", "References"):
+        if not re.search(rf"(?mi)^##+ .*\b{heading}\b", nb.prose):
+            yield f"no section ## {heading}"
+
+
+@chapter_rule
+def has_exercises(nb: Notebook) -> Iterator[str]:
+    """At least three exercises, each with a folded solution."""
+    exercises = len(re.findall(r"(?m)^(?:> ?|#+ )?(?:\*\*)?Exercise \d", nb.prose))
+    solutions = len(re.findall(r"(?s)<details>\s*<summary>[^<]*Solution.*?</details>", nb.prose))
+    if exercises < 3:
+        yield f"{exercises} exercises, fewer than 3 (a line that opens with **Exercise 1** or so)"
+    if solutions < exercises:
+        yield f"{exercises} exercises and {solutions} solutions in <details><summary>Solution</summary>"
+    if nb.prose.count("<details") != nb.prose.count("</details>"):
+        yield "a <details> is not closed"
+
+
+@chapter_rule
+def moves(nb: Notebook) -> Iterator[str]:
+    """At least one explore, and one .live( for those who run it."""
+    if not any('class="explore"' in html for _, html in nb.html()):
+        yield "no explore figure among the outputs"
+    if not any(".live(" in cell["source"] for _, cell in nb.code):
+        yield "no .live( figure for those who run the chapter"
+
+
+def main(names: list[str], root: Path = ROOT) -> int:
+    found = 0
+    try:
+        paths = [notebooks.find(name, root) for name in names] or notebooks.all_notebooks(root)
+    except FileNotFoundError as error:
+        print(f"lint: {error}", file=sys.stderr)
+        return 1
+    for path in paths:
+        notebook = Notebook.read(path, root)
+        wrong = problems(notebook)
+        found += len(wrong)
+        print(f"{notebook.name}: " + (f"{len(wrong)} problems" if wrong else "fine"), *wrong, sep="\n  ")
+    return bool(found)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
