@@ -251,6 +251,13 @@ def _keys(of) -> dict:
     return dict.fromkeys(of) if isinstance(of, Mapping) else {}
 
 
+def shown(value) -> str | None:
+    """A published value as text, several of them joined."""
+    if isinstance(value, Mapping):
+        return "; ".join(f"{key}: {shown(v)}" for key, v in value.items())
+    return None if value is None else _shown(value)
+
+
 def _part(of, key):
     return of.get(key) if isinstance(of, Mapping) else of
 

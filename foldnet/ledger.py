@@ -9,7 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from . import _paths
-from .claims import MIME, VERDICTS, claims
+from .claims import MIME, VERDICTS, claims, shown
 
 
 def notebooks(book: Path | None = None) -> list[Path]:
@@ -40,10 +40,14 @@ def ledger(book: Path | None = None) -> list[dict]:
     unknown = sorted(set(found) - set(claims()))
     if unknown:
         raise ValueError(f"checks of claims that book/claims.yml lacks: {', '.join(unknown)}")
-    nothing = dict.fromkeys(("what", "measured", "corrected", "tolerance", "notebook", "cell")) | {"verdict": "open"}
-    return [
-        {**asdict(c), **nothing, **{k: v for k, v in found.get(c.id, {}).items() if v is not None}} for c in claims().values()
-    ]
+    return [_row(asdict(claim), found.get(claim.id, {})) for claim in claims().values()]
+
+
+def _row(claim: dict, record: dict) -> dict:
+    """A claim and what its check found; `note` is the claim's own, `tried` what the check has to say."""
+    empty = dict.fromkeys(("what", "measured", "corrected", "tolerance", "notebook", "cell", "tried")) | {"verdict": "open"}
+    checked = {"tried" if k == "note" else k: v for k, v in record.items() if k != "parts"}
+    return {**claim, "published": shown(claim["published"]), **empty, **checked}
 
 
 def table(rows: list[dict], width: int = 100) -> str:
