@@ -1,0 +1,35 @@
+"""Small things the whole site needs: an anchor for each notebook cell, and docstrings read as Markdown."""
+
+from __future__ import annotations
+
+import re
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.transforms import SphinxTransform
+
+
+class CellAnchors(SphinxTransform):
+    """`cell-12` is the anchor of the cell with index 12 in the notebook file, whatever was hidden or left out before it."""
+
+    default_priority = 400
+
+    def apply(self):
+        for cell in self.document.findall(nodes.container):
+            if cell.get("nb_element") == "cell_code":
+                cell["ids"].append(f"cell-{cell['cell_index']}")
+
+
+def markdown_docstring(app: Sphinx, what, name, obj, options, lines: list[str]) -> None:
+    """Docstrings are written in plain Markdown: code between single backticks, no other markup."""
+    text = "\n".join(lines)
+    pieces = re.split(r"(`+[^`]+`+)", text)
+    plain = [re.sub(r"([*|\\]|_(?=\W|$))", r"\\\1", piece) for piece in pieces[::2]]
+    code = [f"``{piece.strip('`')}``" for piece in pieces[1::2]] + [""]
+    lines[:] = "".join(a + b for a, b in zip(plain, code)).split("\n")
+
+
+def setup(app: Sphinx) -> dict:
+    app.add_transform(CellAnchors)
+    app.connect("autodoc-process-docstring", markdown_docstring)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

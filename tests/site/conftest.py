@@ -1,0 +1,128 @@
+"""The built site, a server for it, and a browser that reaches nothing else."""
+
+from __future__ import annotations
+
+import functools
+import http.server
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tools import check
+
+ROOT = Path(__file__).resolve().parents[2]
+FLAGS = (
+    "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
+    "--disable-component-update --disable-sync"
+)
+sys.path.append(str(ROOT / "book" / "_ext"))
+
+
+def toc_pages() -> list[str]:
+    """Every page of the table of contents, as book/splines/breakpoints."""
+
+    def walk(node):
+        if isinstance(node, dict):
+            yield from (node[key] for key in ("root", "file") if key in node)
+        for child in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
+            yield from walk(child)
+
+    return list(walk(yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))))
+
+
+def pytest_generate_tests(metafunc):
+    if "page_name" in metafunc.fixturenames:
+        metafunc.parametrize("page_name", toc_pages())
+
+
+@pytest.fixture(scope="session")
+def site() -> Path:
+    """The folder of the built site: up to date, or the one that FOLDNET_SITE names."""
+    if "FOLDNET_SITE" in os.environ:
+        return Path(os.environ["FOLDNET_SITE"])
+    done = subprocess.run([sys.executable, "-m", "tools.site"], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, f"the site does not build:\n{done.stdout}\n{done.stderr}"
+    return ROOT / "_build" / "html"
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture(scope="session")
+def address(site):
+    """Where a server on this machine serves the site, ending in a slash."""
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(site)))
+    server.daemon_threads = True
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}/"
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.fixture(scope="session")
+def chromium():
+    path = check.browser()
+    if path is None:
+        pytest.skip("there is no Chromium on this machine: install chromium, or say where it is in FOLDNET_CHROMIUM")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=FLAGS.split())
+        yield browser
+        browser.close()
+
+
+class Visit:
+    """One page in a fresh browser window, and what went wrong while it was open."""
+
+    def __init__(self, chromium, allowed: str, **context):
+        self.errors: list[str] = []
+        self.bytes = 0
+        self.context = chromium.new_context(**{"viewport": {"width": 1280, "height": 900}, **context})
+        self.context.route("**/*", lambda route: self._route(route, allowed))
+        self.page = self.context.new_page()
+        self.page.on("console", lambda m: self.errors.append(f"console: {m.text}") if m.type == "error" else None)
+        self.page.on("pageerror", lambda e: self.errors.append(f"script: {e}"))
+        self.page.on("response", self._response)
+
+    def _route(self, route, allowed):
+        if route.request.url.startswith((allowed, "data:", "blob:")):
+            route.continue_()
+        else:
+            self.errors.append(f"a request to the outside: {route.request.url}")
+            route.abort()
+
+    def _response(self, response):
+        if response.status >= 400:
+            self.errors.append(f"{response.status} for {response.url}")
+        self.bytes += int(response.headers.get("content-length") or 0)
+
+    def open(self, url: str):
+        """The page once its scripts and its math are done."""
+        self.page.goto(url, wait_until="load")
+        self.page.wait_for_selector("#main-content", state="attached")  # the first page of all leads on to the title page
+        self.page.evaluate("() => window.MathJax && MathJax.startup && MathJax.startup.promise")
+        return self.page
+
+
+@pytest.fixture
+def visit(chromium, address):
+    """`visit(**context)` opens a window that may load from the site's own server alone."""
+    visits = []
+
+    def new(allowed=address, **context) -> Visit:
+        visits.append(Visit(chromium, allowed, **context))
+        return visits[-1]
+
+    yield new
+    for one in visits:
+        one.context.close()

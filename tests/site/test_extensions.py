@@ -1,0 +1,304 @@
+"""The book's Sphinx extensions on small books of their own, and the figure of the title page against brute force."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+import re
+from collections import Counter
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from bs4 import BeautifulSoup
+
+from foldnet import ReLUNet
+
+
+def build(folder, pages: dict[str, str], extensions=("boxes",)):
+    """The pages as HTML, and the warnings; a second call in the same folder builds on the first."""
+    from sphinx.application import Sphinx
+    from sphinx.util.docutils import docutils_namespace, patch_docutils
+
+    source, out = folder / "source", folder / "out"
+    source.mkdir(exist_ok=True)
+    for name, text in pages.items():
+        text = text if name == "index" else f"---\norphan: true\n---\n{text}"
+        (source / f"{name}.md").write_text(text, encoding="utf-8")
+    settings = {
+        "extensions": ["myst_parser", *extensions],
+        "myst_enable_extensions": ["dollarmath"],
+        "html_theme": "basic",
+        "root_doc": "index",
+    }
+    warnings = io.StringIO()
+    with patch_docutils(), docutils_namespace():
+        Sphinx(source, None, out, folder / "trees", "html", settings, status=None, warning=warnings).build()
+    pages = {p.stem: BeautifulSoup(p.read_text(encoding="utf-8"), "html.parser") for p in out.glob("*.html")}
+    return pages, warnings.getvalue()
+
+
+# ---- boxes -------------------------------------------------------------------------------------------------------------
+
+BOX = "> **Theorem 2.1.3** (Name). It is $x$.\n\n> **Proof.** Clear.\n"
+
+
+def test_a_quote_with_a_label_is_a_box_and_mentions_on_other_pages_link_to_it(tmp_path):
+    text = "# One\n\nBy Theorem 2.1.3 and by Theorems 2.1.3 and 2.1.4 it holds.\n\n> Just a quote, of no **Theorem 2.1.9**.\n"
+    pages, warnings = build(tmp_path, {"index": text, "two": f"# Two\n\n{BOX}\n> **Theorem 2.1.4**. Also.\n"})
+    assert warnings == ""
+    box = pages["two"].find(id="theorem-2-1-3")
+    assert {"thm", "thm-theorem"} <= set(box["class"])
+    assert pages["two"].find(class_="thm-proof").get_text().strip().startswith("Proof.")
+    links = [(a.get_text(), a["href"]) for a in pages["index"].find_all("a", class_="thm-link")]
+    assert links == [
+        ("Theorem 2.1.3", "two.html#theorem-2-1-3"),
+        ("Theorems 2.1.3", "two.html#theorem-2-1-3"),
+        ("2.1.4", "two.html#theorem-2-1-4"),
+    ]
+    assert pages["index"].find("blockquote")
+
+
+def test_exercises_may_open_a_paragraph_or_be_a_heading(tmp_path):
+    exercises = "**Exercise 2.1.1.** Show it.\n\n## Exercise 2.1.2 (harder)\n\nShow more.\n"
+    text = f"# One\n\nSee Exercise 2.1.1 and Exercise 2.1.2.\n\n{exercises}"
+    pages, warnings = build(tmp_path, {"index": text})
+    assert warnings == ""
+    assert pages["index"].find("p", id="exercise-2-1-1")
+    assert [a["href"] for a in pages["index"].find_all("a", class_="thm-link")] == ["#exercise-2-1-1", "#exercise-2-1-2"]
+    assert pages["index"].find(id="exercise-2-1-2")
+
+
+def test_a_mention_without_a_box_is_a_warning(tmp_path):
+    _, warnings = build(tmp_path, {"index": "# One\n\nBy Lemma 2.1.7 it holds.\n"})
+    assert "no box is labelled Lemma 2.1.7" in warnings
+
+
+def test_a_box_stated_twice_is_a_warning(tmp_path):
+    _, warnings = build(tmp_path, {"index": f"# One\n\n{BOX}", "two": f"# Two\n\n{BOX}"})
+    assert "Theorem 2.1.3 is stated twice: in index and in two" in warnings
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The lecture's Theorem 1 and Theorem 4.",
+        "The dissertation's Theorem 3.3.1, and Sattelberg’s Lemma 2.2.1.",
+        "In code, `Theorem 3.3.1`; in a link, [Theorem 3.3.1](https://example.org).",
+        "```{container} as-in-source\nBy Theorem 3.3.1.\n```",
+    ],
+)
+def test_a_sources_own_numbering_is_left_alone(text, tmp_path):
+    pages, warnings = build(tmp_path, {"index": f"# One\n\n{text}\n"})
+    assert warnings == ""
+    assert not pages["index"].find("a", class_="thm-link")
+
+
+def test_a_docstring_may_name_a_box_to_come(tmp_path, monkeypatch):
+    (tmp_path / "future_module.py").write_text('"""As Theorem 2.9.1 and Theorem 2.1.3 say."""\n')
+    monkeypatch.syspath_prepend(tmp_path)
+    text = f"# One\n\n{BOX}\n```{{eval-rst}}\n.. automodule:: future_module\n```\n"
+    pages, warnings = build(tmp_path, {"index": text}, ("boxes", "sphinx.ext.autodoc"))
+    assert warnings == ""
+    assert [a.get_text() for a in pages["index"].find_all("a", class_="thm-link")] == ["Theorem 2.1.3"]
+
+
+def test_links_are_made_again_when_a_box_moves(tmp_path):
+    before, _ = build(tmp_path, {"index": "# One\n\nBy Theorem 2.1.3.\n", "two": f"# Two\n\n{BOX}", "three": "# Three\n"})
+    after, warnings = build(tmp_path, {"two": "# Two\n", "three": f"# Three\n\n{BOX}"})
+    assert warnings == ""
+    hrefs = [pages["index"].find("a", class_="thm-link")["href"] for pages in (before, after)]
+    assert hrefs == ["two.html#theorem-2-1-3", "three.html#theorem-2-1-3"]
+
+
+# ---- made pages --------------------------------------------------------------------------------------------------------
+
+
+def claim(**changes) -> dict:
+    base = dict.fromkeys(("published", "truth", "note", "what", "measured", "corrected", "tolerance", "notebook", "cell"))
+    base |= {"id": "S3-one", "source": "S3", "chapter": "splines/breakpoints", "kind": "theorem", "verdict": "open"}
+    return base | {"title": "A title", "where": "slide 1", "says": r"That $\beta < 1$."} | changes
+
+
+CORRECTED = {"verdict": "corrected", "what": "the sum", "measured": "4", "published": "5", "corrected": "4", "tolerance": "exact"}
+PLACE = {"notebook": "splines/breakpoints.ipynb", "cell": 12}
+
+
+class Site(SimpleNamespace):
+    """What the makers ask, without a build."""
+
+    def __init__(self, *rows, pages=("ledger", "splines/breakpoints")):
+        super().__init__(ledger=list(rows), pages=pages, warnings=[])
+
+    def address(self, page, anchor=""):
+        return f"{page}.html#{anchor}" if page in self.pages else None
+
+    def warn(self, message, *values):
+        self.warnings.append(message % values)
+
+
+def test_a_row_of_the_ledger_says_all_there_is():
+    import ledger_page
+
+    row = claim(**CORRECTED, **PLACE, note="A <slip> of print.")
+    soup = BeautifulSoup(ledger_page.write(Site(row, claim(id="S3-two"))), "html.parser")
+    cells = [td.get_text(" ", strip=True) for td in soup.find(id="S3-one").find_all("td")]
+    assert cells[0] == "✎ corrected"
+    assert "A <slip> of print." in cells[1]
+    assert cells[2:5] == ["5", "the sum: 4 true: 4", "exact"]
+    assert soup.find(id="S3-one").find_all("td")[5].a["href"] == "splines/breakpoints.html#cell-12"
+    assert soup.find(id="S3-one").details.find(class_="tex").get_text() == r"\(\beta < 1\)"
+    assert soup.find(id="S3-two").td.get_text(" ", strip=True) == "○ open"
+    assert [o["value"] for o in soup.find("select", attrs={"name": "source"}).find_all("option")] == ["", "S3"]
+
+
+def test_an_erratum_has_what_is_said_what_is_true_and_the_evidence():
+    import errata_page
+
+    site = Site(claim(**CORRECTED, **PLACE, truth="It is $4$."), claim(id="S3-two", verdict="reproduced"))
+    text = errata_page.write(site)
+    assert site.warnings == []
+    assert "That $\\beta < 1$." in text
+    assert "It is $4$." in text
+    assert "the sum: measured **4**; the source has 5, the truth is 4" in text
+    assert "splines/breakpoints.html#cell-12" in text
+    assert "S3-two" not in text
+
+
+def test_a_correction_without_its_truth_is_a_warning():
+    import errata_page
+
+    site = Site(claim(**CORRECTED, **PLACE))
+    errata_page.write(site)
+    assert "S3-one is corrected by its check" in site.warnings[0]
+
+
+def test_the_errata_page_says_so_when_there_is_nothing_to_correct():
+    import errata_page
+
+    assert errata_page.write(Site(claim())) == errata_page.NONE_YET
+
+
+def test_the_health_page_shows_times_beside_budgets_and_versions(tmp_path):
+    import importlib.metadata
+
+    import health_page
+
+    from tools.notebooks import BUDGET
+
+    (tmp_path / "book/data").mkdir(parents=True)
+    entry = {"seconds": 31.2, "machine": "2 cores", "date": "2026-01-02", "source": "0"}
+    (tmp_path / "book/data/runtimes.json").write_text(json.dumps({"splines/breakpoints": entry}))
+    (tmp_path / "requirements.txt").write_text(f"numpy=={importlib.metadata.version('numpy')}\nscipy==0.1\n")
+    site = Site(claim(), claim(id="S3-two", verdict="differs", chapter="splines/depth"))
+    site.root = tmp_path
+    text = health_page.write(site)
+    assert "last run on 2026-01-02" in text
+    rows = [[cell.get_text() for cell in row.find_all(["th", "td"])] for row in BeautifulSoup(text, "html.parser").find_all("tr")]
+    assert ["splines/breakpoints", "2 cores", f"{100 * 31.2 / BUDGET:.0f} %", "31 s", f"{BUDGET:.0f} s"] in rows
+    assert ["splines/depth", "S3", "", "", "", "1", ""] in rows
+    assert ["all", "", "", "", "", "1", "1"] in rows
+    assert ["numpy", importlib.metadata.version("numpy")] in rows
+    assert ["scipy", f"{importlib.metadata.version('scipy')} (pinned: 0.1)"] in rows
+
+
+def test_the_map_tells_written_from_planned_chapters(tmp_path):
+    import chapters
+    import landing_page
+
+    (tmp_path / "book/splines").mkdir(parents=True)
+    cells = [{"cell_type": "markdown", "source": ["# The title\n"]}]
+    (tmp_path / "book/splines/breakpoints.ipynb").write_text(json.dumps({"cells": cells}))
+    site = Site(claim(), claim(id="S3-two"))
+    site.root = tmp_path
+    soup = BeautifulSoup(landing_page.book_map(site), "html.parser")
+    items = soup.find_all("li")
+    assert len(items) == len(chapters.CHAPTERS)
+    assert [li.a.get_text() for li in items if li.a] == ["The title"]
+    assert sum("planned" in li.get("class", ()) for li in items) == len(items) - 1
+    assert "2 claims" in next(li for li in items if li.a).get_text()
+
+
+def test_every_chapter_of_the_claims_is_on_the_map():
+    import chapters
+
+    from foldnet.claims import claims
+
+    assert {c.chapter for c in claims().values()} <= set(chapters.CHAPTERS)
+
+
+def test_the_counts_add_up():
+    import landing_page
+
+    text = landing_page.counts(Site(claim(), claim(id="S3-two"), claim(id="S3-three", verdict="differs")))
+    found = Counter({word: int(n) for n, word in re.findall(r"<b>(\d+)</b> <span class=\"verdict verdict-(\w+)", text)})
+    assert found == Counter(open=2, differs=1)
+
+
+# ---- docstrings --------------------------------------------------------------------------------------------------------
+
+
+def test_docstrings_are_markdown():
+    import site_tools
+
+    lines = ["`x` of shape `(*batch, n)`, |mu| * 2, a_ and b."]
+    site_tools.markdown_docstring(None, None, None, None, None, lines)
+    assert lines == [r"``x`` of shape ``(*batch, n)``, \|mu\| \* 2, a\_ and b."]
+
+
+def test_the_api_lists_public_modules():
+    import api_page
+
+    names = api_page.module_names()
+    assert names[0] == "foldnet.nets"
+    assert "foldnet.splines.breakpoints" in names
+    assert not [n for n in names if "._" in n]
+
+
+# ---- the fold ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("sheet", ["in strips", "like a paper star"])
+def test_the_network_folds_as_reflections_do(sheet):
+    import fold_figure
+
+    points = np.random.default_rng(0).uniform(-1, 1, (500, 2))
+    creases, (normal, offset) = fold_figure.SHEETS[sheet]
+    for folds in range(len(creases) + 1):
+        folded = points.copy()
+        for n, d in creases[:folds]:
+            u = folded @ np.array(n) - d
+            folded = folded + np.outer(np.abs(u) - u, n)  # a point on the far side goes to its mirror image
+        net = fold_figure.network(sheet, float(folds))
+        assert net.sizes == (2, *[4] * folds, 1)
+        assert np.allclose(net(points).numpy()[:, 0], folded @ np.array(normal) + offset, atol=1e-12)
+
+
+@pytest.mark.parametrize("folds", [0.0, 0.5, 1.0, 1.75, 2.0, 3.0])
+def test_the_pieces_are_the_linear_pieces_of_the_network(folds):
+    import fold_figure
+
+    for sheet in fold_figure.SHEETS:
+        net, pieces = fold_figure.network(sheet, folds), fold_figure.pieces(sheet, folds)
+        assert len(pieces) == 2 ** math.ceil(folds)
+        assert sum(area(p.corners) for p in pieces) == pytest.approx(4.0)
+        assert sorted(p.layer for p in pieces) == list(range(len(pieces)))
+        for piece in pieces:
+            weights = np.random.default_rng(1).dirichlet(np.ones(len(piece.corners)), 20)
+            inside, corners = net(weights @ piece.corners).numpy(), net(piece.corners).numpy()
+            assert np.allclose(inside, weights @ corners, atol=1e-12)
+
+
+def area(polygon: np.ndarray) -> float:
+    x, y = polygon.T
+    return abs(np.dot(x, np.roll(y, -1)) - np.dot(y, np.roll(x, -1))) / 2
+
+
+def test_the_figure_is_light_and_says_what_it_shows():
+    import fold_figure
+
+    figure = fold_figure.figure()
+    assert len(figure.html.encode()) < 400_000
+    assert isinstance(fold_figure.network("in strips", 3.0), ReLUNet)
+    assert "after 3 folds, folded in strips" in fold_figure.ALT.format(folds="3", sheet="in strips")
