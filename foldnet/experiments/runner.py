@@ -118,7 +118,8 @@ def _commit() -> str:
     try:
         git = lambda *a: subprocess.run(["git", *a], cwd=here, capture_output=True, text=True, check=True).stdout.strip()  # noqa: E731
         return git("rev-parse", "--short=12", "HEAD") + ("+changes" if git("status", "--porcelain", "--", "*.py") else "")
-    except (OSError, subprocess.CalledProcessError):  # a copy without its history: say FOLDNET_COMMIT=$(git rev-parse --short=12 HEAD)
+    except (OSError, subprocess.CalledProcessError):
+        # a copy without its history: say FOLDNET_COMMIT=$(git rev-parse --short=12 HEAD)
         return os.environ.get("FOLDNET_COMMIT", "unknown")
 
 

@@ -1,0 +1,99 @@
+"""Training of many small networks on the CPU: full batches, in blocks of networks that a numba kernel trains side by side."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+import numba
+import numpy as np
+import torch
+from torch import Tensor
+
+from ._fused_kernel import LANES, POINTS, train_block
+
+if TYPE_CHECKING:
+    from .train import Problem
+
+
+class FusedEngine:
+    """Blocks of LANES networks, each trained by `train_block`, as many blocks at a time as torch has threads."""
+
+    name = "fused"
+
+    def __init__(self, problem: Problem):
+        real = problem.theta.numpy().dtype.type
+        self.problem, self.count, self.epoch = problem, len(problem.theta), 0
+        self.shape = np.array(problem.net.sizes), sum(problem.net.sizes[1:])
+        self.theta = side_by_side(problem.theta.numpy())
+        self.first = np.zeros_like(self.theta if problem.optimizer == "adam" else self.theta[:, :0])
+        self.second = np.zeros_like(self.first)
+        self.x, self.y, self.weight = groups(problem.x.numpy()), groups(problem.y.numpy()), shares(problem.y[0].numpy())
+        self.rate = side_by_side(problem.rate.numpy())
+        self.rate.reshape(-1)[self.count :] = 0
+        self.loss = np.zeros_like(self.rate)
+        self.stop = np.full(self.rate.shape, -1)
+        self.goal = real(problem.net.leak), real(-np.inf if problem.until is None else problem.until), problem.until is not None
+        self.kind = problem.loss == "bce", problem.optimizer == "adam"
+
+    def advance(self, count: int) -> list[Tensor]:
+        """Go through `count` epochs more; the losses `(B,)` at the marked ones among them."""
+        marks = sum(self.problem.marked(epoch) for epoch in range(self.epoch, self.epoch + count))
+        history = np.repeat(self.loss[:, None], marks, axis=1)
+        when = self.epoch, count, self.problem.every, self.problem.epochs
+
+        def train(block: int) -> None:
+            own = (a[block] for a in (self.theta, self.first, self.second))
+            data = (a[block % len(a)] for a in (self.x, self.y))
+            state = (a[block] for a in (self.rate, self.stop, self.loss, history))
+            train_block(*self.shape, *own, *data, self.weight, *state, *self.goal, *self.kind, *when)
+
+        # threads of our own: numba's pool ends the process when it meets a fork or, in some builds, a second calling thread
+        with ThreadPoolExecutor(min(torch.get_num_threads(), numba.config.NUMBA_NUM_THREADS)) as pool:
+            list(pool.map(train, np.flatnonzero(self.rate.any(axis=1))))
+        self.epoch += count
+        return [self._of_networks(losses) for losses in history.swapaxes(0, 1)]
+
+    def running(self) -> bool:
+        """Whether any network is still being trained."""
+        return bool(self.rate.any())
+
+    def losses(self) -> Tensor:
+        """What the last look saw, `(B,)`: for a frozen network its loss."""
+        return self._of_networks(self.loss)
+
+    def vector(self) -> Tensor:
+        """The parameters now, `(B, P)`."""
+        return self._of_networks(self.theta.reshape(len(self.theta), -1, LANES).swapaxes(1, 2))
+
+    def stops(self) -> Tensor:
+        """The epoch at which each network was frozen, -1 for those that never were, `(B,)`."""
+        return self._of_networks(self.stop)
+
+    def _of_networks(self, lanes: np.ndarray) -> Tensor:
+        """A copy `(B, ...)` of `(blocks, LANES, ...)`, without the lanes that fill up the last block."""
+        return torch.tensor(lanes.reshape(self.rate.size, *lanes.shape[2:])[: self.count])
+
+
+def side_by_side(values: np.ndarray) -> np.ndarray:
+    """`(B, ...)` as `(blocks, ... * LANES)`, the lane running fastest; copies of the last network fill up the last block."""
+    filled = np.concatenate([values, np.repeat(values[-1:], -len(values) % LANES, axis=0)])
+    blocks = filled.reshape(-1, LANES, *values.shape[1:])
+    return np.moveaxis(blocks, 1, -1).reshape(len(blocks), -1)
+
+
+def groups(values: np.ndarray) -> np.ndarray:
+    """Data `(B or 1, n, width)` as `(blocks or 1, groups, width * ROW)`; copies of the last point fill up the last group."""
+    points = np.concatenate([values, np.repeat(values[:, -1:], -values.shape[1] % POINTS, axis=1)], axis=1)
+    grouped = points.reshape(len(values), -1, POINTS, values.shape[2]).swapaxes(2, 3)
+    lanes = np.repeat(grouped, LANES, axis=0) if len(values) == 1 else grouped
+    packed = side_by_side(lanes)
+    return packed.reshape(len(packed), grouped.shape[1], -1)
+
+
+def shares(y: np.ndarray) -> np.ndarray:
+    """The weight of each point in the mean over points and outputs, `(groups, POINTS)`: 0 for those that only fill up."""
+    n = len(y)
+    weight = np.zeros(n + -n % POINTS, y.dtype)
+    weight[:n] = 1 / y.size
+    return weight.reshape(-1, POINTS)

@@ -1,0 +1,317 @@
+"""The numba kernel that trains LANES small networks side by side, all epochs fused; `_fused.py` feeds it.
+
+The numbers of a block are laid out lane by lane: row k of `theta` holds parameter k of LANES networks. Every innermost loop runs
+over the lanes, which LLVM turns into vector instructions, and the working set of a block stays in the cache for all its epochs.
+Rows are slices of flat arrays with a fixed length: constant distances are what lets LLVM see that they do not overlap.
+
+Points are taken POINTS at a time, so that a weight once loaded serves four of them; `n` is filled up with points of weight 0.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numba
+import numpy as np
+from numba.extending import overload
+
+LANES = 64
+POINTS = 4
+# A row of activations: POINTS points of LANES networks; L1, L2, L3 are where its second, third and fourth point start.
+ROW = POINTS * LANES
+L1, L2, L3 = LANES, 2 * LANES, 3 * LANES
+
+
+def _jit(function):
+    """Compiled without the GIL, kept on disk where there is a place for it.
+
+    Of the fast-math licences only fused multiply-add is given: reassociation breaks the exponential, no-NaN the search for
+    networks that diverge.
+    """
+    options = {"nogil": True, "fastmath": {"contract"}, "error_model": "numpy", "boundscheck": False}
+    try:
+        return numba.njit(cache=True, **options)(function)
+    except RuntimeError:  # no folder to write to
+        return numba.njit(**options)(function)
+
+
+# ---- exponential and logarithm: polynomials that LLVM vectorises in float32, the library's in float64 --------------------
+
+
+def exp(x):
+    """exp(x) for x <= 0, in the precision of x."""
+    return math.exp(x)
+
+
+def log1p(x):
+    """log(1 + x) for 0 <= x <= 1, in the precision of x."""
+    return math.log1p(x)
+
+
+@_jit
+def exp32(x):
+    """The polynomial of the Cephes library on |r| <= log(2) / 2, times 2**n put together from its bits; below -87 as at -87."""
+    f = np.float32
+    x = x if x > f(-87) else f(-87)
+    n = np.floor(x * f(1.44269504) + f(0.5))
+    r = x - n * f(0.693359375) + n * f(2.12194440e-4)
+    square = r * r
+    high = (f(4.1665795894e-2) + f(8.3334519073e-3) * r) + square * (f(1.3981999507e-3) + f(1.9875691500e-4) * r)
+    low = (f(5.0000001201e-1) + f(1.6666665459e-1) * r) + square * high
+    power = np.int32((np.int32(n) + np.int32(127)) << np.int32(23)).view(np.float32)
+    return (low * square + (r + f(1))) * power
+
+
+@_jit
+def log1p32(x):
+    """2 artanh(s) with s = x / (2 + x) <= 1/3, by its series; relative error below 1e-7 down to the smallest x."""
+    f = np.float32
+    s = x / (f(2) + x)
+    q = s * s
+    series = f(1 / 11) + q * (f(1 / 13) + q * f(1 / 15))
+    series = f(1 / 5) + q * (f(1 / 7) + q * (f(1 / 9) + q * series))
+    return f(2) * s * (f(1) + q * (f(1 / 3) + q * series))
+
+
+@overload(exp)
+def _exp_for(x):
+    return (lambda x: exp32(x)) if x == numba.float32 else (lambda x: math.exp(x))
+
+
+@overload(log1p)
+def _log1p_for(x):
+    return (lambda x: log1p32(x)) if x == numba.float32 else (lambda x: math.log1p(x))
+
+
+# ---- one layer, POINTS points, LANES networks --------------------------------------------------------------------------
+# Weights of a layer are rows `start + j * fan_in + i` of theta, its biases the `fan_out` rows after them.
+
+
+@_jit
+def rows(a, first, count, length):
+    """`count` rows of a flat array, from row `first` on."""
+    return a[first * length : (first + count) * length]
+
+
+@_jit
+def over_inputs(total, w0, w1, w2, w3, a, q):
+    """total + four weights times four rows of activations, at place q."""
+    return total + w0 * a[q] + w1 * a[q + ROW] + w2 * a[q + 2 * ROW] + w3 * a[q + 3 * ROW]
+
+
+@_jit
+def over_points(total, d0, d1, d2, d3, a, q):
+    """total + the deltas of four points times one row of activations, for the network at place q."""
+    return total + d0 * a[q] + d1 * a[q + L1] + d2 * a[q + L2] + d3 * a[q + L3]
+
+
+@_jit
+def affine(above, top, theta, start, below, bottom, fan_in, fan_out):
+    """Rows `top + j` of `above` = bias j + sum over i of weight (j, i) times row `bottom + i` of `below`."""
+    fours = fan_in - fan_in % 4
+    for j in range(fan_out):
+        z = rows(above, top + j, 1, ROW)
+        bias = rows(theta, start + fan_in * fan_out + j, 1, LANES)
+        for t in range(LANES):
+            z[t] = bias[t]
+            z[t + L1] = bias[t]
+            z[t + L2] = bias[t]
+            z[t + L3] = bias[t]
+        for i in range(0, fours, 4):
+            w = rows(theta, start + j * fan_in + i, 4, LANES)
+            a = rows(below, bottom + i, 4, ROW)
+            for t in range(LANES):
+                w0, w1, w2, w3 = w[t], w[t + L1], w[t + L2], w[t + L3]
+                z[t] = over_inputs(z[t], w0, w1, w2, w3, a, t)
+                z[t + L1] = over_inputs(z[t + L1], w0, w1, w2, w3, a, t + L1)
+                z[t + L2] = over_inputs(z[t + L2], w0, w1, w2, w3, a, t + L2)
+                z[t + L3] = over_inputs(z[t + L3], w0, w1, w2, w3, a, t + L3)
+        for i in range(fours, fan_in):
+            w = rows(theta, start + j * fan_in + i, 1, LANES)
+            a = rows(below, bottom + i, 1, ROW)
+            for t in range(LANES):
+                z[t] += w[t] * a[t]
+                z[t + L1] += w[t] * a[t + L1]
+                z[t + L2] += w[t] * a[t + L2]
+                z[t + L3] += w[t] * a[t + L3]
+
+
+@_jit
+def activate(z, leak):
+    """The leaky ReLU, in place."""
+    for q in range(z.size):
+        z[q] = z[q] if z[q] > 0 else leak * z[q]
+
+
+@_jit
+def collect(gradient, start, delta, top, below, bottom, fan_in, fan_out):
+    """Add to the layer's rows of `gradient` what these points give: delta j to bias j, delta j times input i to weight (j, i)."""
+    fours = fan_in - fan_in % 4
+    for j in range(fan_out):
+        d = rows(delta, top + j, 1, ROW)
+        bias = rows(gradient, start + fan_in * fan_out + j, 1, LANES)
+        for t in range(LANES):
+            bias[t] = bias[t] + d[t] + d[t + L1] + d[t + L2] + d[t + L3]
+        for i in range(0, fours, 4):
+            g = rows(gradient, start + j * fan_in + i, 4, LANES)
+            a = rows(below, bottom + i, 4, ROW)
+            for t in range(LANES):
+                d0, d1, d2, d3 = d[t], d[t + L1], d[t + L2], d[t + L3]
+                g[t] = over_points(g[t], d0, d1, d2, d3, a, t)
+                g[t + L1] = over_points(g[t + L1], d0, d1, d2, d3, a, t + ROW)
+                g[t + L2] = over_points(g[t + L2], d0, d1, d2, d3, a, t + 2 * ROW)
+                g[t + L3] = over_points(g[t + L3], d0, d1, d2, d3, a, t + 3 * ROW)
+        for i in range(fours, fan_in):
+            g = rows(gradient, start + j * fan_in + i, 1, LANES)
+            a = rows(below, bottom + i, 1, ROW)
+            for t in range(LANES):
+                g[t] = over_points(g[t], d[t], d[t + L1], d[t + L2], d[t + L3], a, t)
+
+
+@_jit
+def descend(delta, top, bottom, theta, start, hidden, leak, fan_in, fan_out):
+    """Rows `bottom + i` of `delta` from the rows `top + j` one layer above: through the weights, then through the ReLU."""
+    for i in range(fan_in):
+        d = rows(delta, bottom + i, 1, ROW)
+        h = rows(hidden, bottom + i, 1, ROW)
+        for q in range(ROW):
+            d[q] = 0
+        for j in range(fan_out):
+            w = rows(theta, start + j * fan_in + i, 1, LANES)
+            above = rows(delta, top + j, 1, ROW)
+            for t in range(LANES):
+                d[t] += w[t] * above[t]
+                d[t + L1] += w[t] * above[t + L1]
+                d[t + L2] += w[t] * above[t + L2]
+                d[t + L3] += w[t] * above[t + L3]
+        for q in range(ROW):
+            d[q] = d[q] if h[q] > 0 else leak * d[q]
+
+
+# ---- loss and update ---------------------------------------------------------------------------------------------------
+
+
+@_jit
+def judge(delta, outputs, top, y, weight, bce, in_full, loss):
+    """Write the derivative of the loss by the outputs and add the loss itself, each point with its `weight`.
+
+    Binary cross-entropy costs a logarithm; where it is not asked for (not `in_full`) 0 is added, or NaN for an infinite output.
+    """
+    zero, one, two = loss.dtype.type(0), loss.dtype.type(1), loss.dtype.type(2)
+    for j in range(y.size // ROW):
+        for point in range(POINTS):
+            d = rows(delta, (top + j) * POINTS + point, 1, LANES)
+            o = rows(outputs, (top + j) * POINTS + point, 1, LANES)
+            target = rows(y, j * POINTS + point, 1, LANES)
+            share = weight[point]
+            if not bce:
+                for t in range(LANES):
+                    error = o[t] - target[t]
+                    d[t] = two * share * error
+                    loss[t] += share * error * error
+            elif in_full:
+                for t in range(LANES):
+                    e = exp(-abs(o[t]))
+                    d[t] = share * ((one if o[t] >= zero else e) / (one + e) - target[t])
+                    # max, because LLVM does not vectorise the same choice written with if
+                    loss[t] += share * (max(o[t], zero) - o[t] * target[t] + log1p(e))
+            else:
+                for t in range(LANES):
+                    e = exp(-abs(o[t]))
+                    d[t] = share * ((one if o[t] >= zero else e) / (one + e) - target[t])
+                    loss[t] += zero * o[t]
+
+
+@_jit
+def descent(theta, gradient, rate):
+    """One step of gradient descent; a rate of 0 means that the network is frozen, whatever its gradient."""
+    for k in range(theta.size // LANES):
+        p = rows(theta, k, 1, LANES)
+        g = rows(gradient, k, 1, LANES)
+        for t in range(LANES):
+            p[t] = p[t] - rate[t] * g[t] if rate[t] > 0 else p[t]
+
+
+@_jit
+def adam(theta, gradient, first, second, rate, step):
+    """One step of torch.optim.Adam, betas (0.9, 0.999) and epsilon 1e-8; a rate of 0 as in `descent`."""
+    real = theta.dtype.type
+    keep, fresh, epsilon = real(0.999), real(1 - 0.999), real(1e-8)
+    toward = real(1 - 0.9)
+    grow = real(1 / (1 - 0.9**step))
+    scale = real(1 / math.sqrt(1 - 0.999**step))
+    for k in range(theta.size // LANES):
+        p = rows(theta, k, 1, LANES)
+        g = rows(gradient, k, 1, LANES)
+        m = rows(first, k, 1, LANES)
+        v = rows(second, k, 1, LANES)
+        for t in range(LANES):
+            mean = m[t] + toward * (g[t] - m[t])
+            square = keep * v[t] + fresh * g[t] * g[t]
+            m[t] = mean
+            v[t] = square
+            moved = p[t] - rate[t] * grow * mean / (scale * math.sqrt(square) + epsilon)
+            p[t] = moved if rate[t] > 0 else p[t]
+
+
+@_jit
+def train_block(
+    sizes, units, theta, first, second, x, y, weight, rate, stop, loss, history,
+    leak, until, wants_loss, bce, use_adam, now, count, every, last,
+):  # fmt: skip
+    """Train LANES networks for the epochs `now` to `now + count - 1`: `theta` moves, `stop` says when each was frozen.
+
+    Each epoch looks (loss, who stops) and then steps; epoch `last` only looks. Rows of `history` get the losses at every
+    `every`-th epoch and the last. `x` and `y` are `(groups, width * ROW)`, `weight` `(groups, POINTS)`; `units` counts hidden
+    units and outputs. A frozen network has rate 0.
+    """
+    depth = sizes.size - 1
+    gradient = np.empty_like(theta)
+    hidden = np.empty(units * ROW, theta.dtype)
+    delta = np.empty(units * ROW, theta.dtype)
+    mark = 0
+    for epoch in range(now, now + count):
+        marked = epoch % every == 0 or epoch == last
+        gradient[:] = 0
+        loss[:] = 0
+        for group in range(len(x)):
+            points = x[group]
+            # typed zeros: of plain ones numba would compile a second version of every helper
+            start = bottom = top = np.int64(0)
+            for layer in range(depth):
+                fan_in, fan_out = sizes[layer], sizes[layer + 1]
+                affine(hidden, top, theta, start, points if layer == 0 else hidden, bottom, fan_in, fan_out)
+                if layer < depth - 1:
+                    activate(rows(hidden, top, fan_out, ROW), leak)
+                    start += (fan_in + 1) * fan_out
+                    bottom, top = top, top + fan_out
+            judge(delta, hidden, top, y[group], weight[group], bce, wants_loss or marked, loss)
+            if epoch == last:
+                continue
+            for layer in range(depth - 1, -1, -1):
+                fan_in, fan_out = sizes[layer], sizes[layer + 1]
+                collect(gradient, start, delta, top, points if layer == 0 else hidden, bottom, fan_in, fan_out)
+                if layer > 0:
+                    descend(delta, top, bottom, theta, start, hidden, leak, fan_in, fan_out)
+                    start -= (sizes[layer - 1] + 1) * fan_in
+                    bottom, top = (bottom - sizes[layer - 1] if layer > 1 else 0), bottom
+        if marked:
+            history[mark] = loss
+            mark += 1
+        running = False
+        for t in range(LANES):
+            if rate[t] > 0:
+                if loss[t] <= until or not math.isfinite(loss[t]):
+                    rate[t] = 0
+                    stop[t] = epoch
+                else:
+                    running = True
+        if not running:
+            history[mark:] = loss
+            return
+        if epoch == last:
+            return
+        if use_adam:
+            adam(theta, gradient, first, second, rate, epoch + 1)
+        else:
+            descent(theta, gradient, rate)

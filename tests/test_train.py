@@ -1,0 +1,500 @@
+"""Training: against torch.nn with torch.optim, autograd, loops by hand, and the two engines against each other."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import torch
+
+from foldnet import train
+from foldnet._progress import bar
+from foldnet._torch_engine import TorchEngine
+from foldnet.nets import ReLUNet
+from foldnet.train import fit
+
+engines = pytest.mark.parametrize("engine", ["torch", "fused"])
+losses = pytest.mark.parametrize("loss", ["mse", "bce"])
+optimizers = pytest.mark.parametrize("optimizer", ["gd", "adam"])
+cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
+
+
+def data(n, i, o=1, batch=(), seed=0):
+    """Random points, and targets in [0, 1] for each network of the batch."""
+    rng = np.random.default_rng(seed)
+    return torch.as_tensor(rng.normal(size=(n, i))), torch.as_tensor(rng.uniform(size=(*batch, n, o)))
+
+
+def by_torch(net, x, y, loss, optimizer, lr, epochs, batch_size=None, seed=0):
+    """The textbook loop for one network: the losses on all data after 0, 1, ..., epochs epochs, and the parameters."""
+    model = net.to_sequential()
+    measure = {"mse": torch.nn.functional.mse_loss, "bce": torch.nn.functional.binary_cross_entropy_with_logits}[loss]
+    step = (torch.optim.Adam if optimizer == "adam" else torch.optim.SGD)(model.parameters(), lr=lr)
+    rng, history = np.random.default_rng(seed), [measure(model(x), y).item()]
+    for _ in range(epochs):
+        order = torch.arange(len(x)) if batch_size is None else torch.as_tensor(rng.permutation(len(x)))
+        for batch in order.split(batch_size or len(x)):
+            step.zero_grad()
+            measure(model(x[batch]), y[batch]).backward()
+            step.step()
+        history.append(measure(model(x), y).item())
+    return torch.tensor(history, dtype=torch.float64), ReLUNet.from_sequential(model).vector()
+
+
+def close(a, b, tol=1e-10):
+    return torch.allclose(a.double(), b.double(), rtol=tol, atol=tol)
+
+
+# ---- the same as torch -------------------------------------------------------------------------------------------------
+
+
+@engines
+@losses
+@optimizers
+@pytest.mark.parametrize("sizes", [(3, 2), (4, 3, 1), (2, 5, 4, 3), (1, 6, 5, 4, 2)])
+@pytest.mark.parametrize("leak", [0.0, 0.1])
+def test_same_as_torch_optim(engine, loss, optimizer, sizes, leak):
+    net = ReLUNet.random(sizes, leak=leak, seed=1)
+    x, y = data(11, sizes[0], sizes[-1])
+    got = fit(net, x, y, loss, optimizer, lr=0.003, epochs=200, every=1, engine=engine)
+    history, vector = by_torch(net, x, y, loss, optimizer, 0.003, 200)
+    assert got.engine == engine
+    assert close(got.loss, history)
+    assert close(got.net.vector(), vector, 1e-9)
+
+
+@losses
+@pytest.mark.parametrize(("optimizer", "batch_size"), [("sgd", 4), ("adam", 5), ("adam", 100)])
+def test_mini_batches_same_as_torch_optim(loss, optimizer, batch_size):
+    net, (x, y) = ReLUNet.random((2, 6, 2), seed=2), data(11, 2, 2)
+    got = fit(net, x, y, loss, optimizer, lr=0.01, epochs=60, batch_size=batch_size, every=1, seed=7)
+    history, vector = by_torch(net, x, y, loss, optimizer, 0.01, 60, batch_size, seed=7)
+    assert close(got.loss, history)
+    assert close(got.net.vector(), vector)
+
+
+@losses
+@pytest.mark.parametrize("sizes", [(3, 1), (4, 3, 2), (2, 5, 4, 3)])
+@pytest.mark.parametrize("leak", [0.0, 0.3])
+def test_gradient_equals_autograd(loss, sizes, leak):
+    nets = ReLUNet.random(sizes, batch=4, leak=leak, seed=3)
+    x, y = data(6, sizes[0], sizes[-1], batch=(4,))
+    engine = TorchEngine(train._checked(nets, x, y, loss, "gd", 0.1, 1, None, None, None, 0))
+    engine._backward(engine._forward(engine.problem.x), engine.problem.y)
+    vector = nets.vector().requires_grad_()
+    outputs = nets.with_vector(vector)(x)
+    measure = {"mse": torch.nn.functional.mse_loss, "bce": torch.nn.functional.binary_cross_entropy_with_logits}[loss]
+    (expected,) = torch.autograd.grad(sum(measure(o, t) for o, t in zip(outputs, y)), vector)
+    assert close(engine.gradient, expected, 1e-14)
+
+
+# ---- the two engines ---------------------------------------------------------------------------------------------------
+
+
+@losses
+@optimizers
+@pytest.mark.parametrize(("sizes", "n"), [((2, 1), 1), ((4, 3, 1), 16), ((3, 4, 8, 2), 6), ((9, 5, 5, 5, 1), 3)])
+@pytest.mark.parametrize("own_points", [False, True])
+def test_engines_agree(loss, optimizer, sizes, n, own_points):
+    nets = ReLUNet.random(sizes, batch=70, leak=0.1, seed=4)
+    x, y = data(n, sizes[0], sizes[-1], batch=(70,))
+    if own_points:
+        x, y = x + torch.linspace(0, 1, 70)[:, None, None], y[3]
+    one, two = (fit(nets, x, y, loss, optimizer, lr=0.003, epochs=300, engine=e) for e in ("torch", "fused"))
+    assert close(one.loss, two.loss)
+    assert close(one.net.vector(), two.net.vector(), 1e-8)
+
+
+@losses
+@optimizers
+def test_engines_agree_in_float32(loss, optimizer):
+    nets = ReLUNet.random((4, 3, 1), batch=70, leak=0.1, seed=4, dtype=torch.float32)
+    x, y = data(16, 4, batch=(70,))
+    exact = fit(nets.to(torch.float64), x, y, loss, optimizer, lr=0.01, epochs=100, engine="torch")
+    for engine in ("torch", "fused"):
+        got = fit(nets, x, y, loss, optimizer, lr=0.01, epochs=100, engine=engine)
+        assert got.net.dtype == torch.float32
+        assert close(got.loss, exact.loss, 2e-5)
+
+
+def test_exponential_and_logarithm_in_float32():
+    from foldnet._fused_kernel import exp32, log1p32
+
+    x = -np.geomspace(1e-6, 86, 4000).astype(np.float32)
+    with np.errstate(under="ignore"):
+        assert max(abs(exp32(v) / np.exp(np.float64(v)) - 1) for v in x) < 2e-7
+    e = np.geomspace(1e-30, 1, 4000).astype(np.float32)
+    assert max(abs(log1p32(v) / np.log1p(np.float64(v)) - 1) for v in e) < 2e-7
+    assert exp32(np.float32(-1000)) < 1e-37
+
+
+@pytest.mark.parametrize(
+    ("choice", "engine"),
+    [
+        ({"batch": 5000, "epochs": 400}, "fused"),
+        ({"batch": (), "epochs": 20_000}, "fused"),
+        ({"batch": (), "epochs": 500}, "torch"),
+        ({"batch": 100, "epochs": 400, "sizes": (4, 200, 200, 1)}, "torch"),
+        ({"batch": (), "epochs": 20_000, "sizes": (4, 60, 60, 1)}, "torch"),
+        ({"batch": 5000, "epochs": 400, "until": lambda outputs, y: torch.ones(5000, dtype=torch.bool)}, "torch"),
+        ({"batch": 5000, "epochs": 400, "batch_size": 4}, "torch"),
+    ],
+)
+def test_automatic_choice(choice, engine):
+    choice = {"sizes": (4, 3, 1), "batch_size": None, "until": None, "every": None, "seed": 0, **choice}
+    nets = ReLUNet.random(choice.pop("sizes"), batch=choice.pop("batch"), dtype=torch.float32)
+    problem = train._checked(nets, *data(16, 4), "mse", "adam", 1e-3, **choice)
+    assert train._engine("auto", problem).name == engine
+
+
+def test_without_numba_torch_takes_over(monkeypatch):
+    monkeypatch.setitem(sys.modules, "numba", None)
+    for module in ("foldnet._fused", "foldnet._fused_kernel"):
+        monkeypatch.delitem(sys.modules, module, raising=False)
+    monkeypatch.setattr(train, "_fused_pays", lambda problem: True)
+    net, (x, y) = ReLUNet.random((2, 3, 1)), data(5, 2)
+    assert fit(net, x, y, epochs=3).engine == "torch"
+    with pytest.raises(ValueError, match="needs numba"):
+        fit(net, x, y, epochs=3, engine="fused")
+
+
+def test_fused_engine_without_a_cache_folder(tmp_path):
+    """Where numba finds no folder to write to, the kernels are compiled all the same."""
+    code = (
+        "import numba.core.caching as c; getattr(c, 'CacheImpl', getattr(c, '_CacheImpl', None))._locator_classes = [];"
+        "import foldnet._fused_kernel as f; import numpy as np; assert abs(f.exp32(np.float32(-1)) - np.exp(-1)) < 1e-6"
+    )
+    subprocess.run([sys.executable, "-W", "error", "-c", code], check=True, cwd=tmp_path, timeout=120)
+
+
+# ---- a batch is its networks -------------------------------------------------------------------------------------------
+
+
+@engines
+@losses
+def test_batch_equals_each_network_alone(engine, loss):
+    nets = ReLUNet.random((4, 3, 1), batch=(2, 35), leak=0.1, seed=5)
+    x, y = data(16, 4, batch=(2, 1))
+    lr, settings = torch.linspace(0.01, 0.05, 35), {"epochs": 150, "until": 0.03 if loss == "mse" else 0.52, "every": 10}
+    together = fit(nets, x, y, loss, lr=lr, engine=engine, **settings)
+    assert 0 < together.stopped.sum() < 70
+    assert len(together.epochs_run.unique()) > 5
+    for i, j in [(0, 0), (0, 7), (1, 3), (1, 34)]:
+        alone = fit(nets[i, j], x, y[i, 0], loss, lr=lr[j], engine=engine, **settings)
+        assert alone.net.batch_shape == alone.final_loss.shape == ()
+        assert close(alone.net.vector(), together.net[i, j].vector(), 1e-12)
+        assert close(alone.loss, together.loss[:, i, j], 1e-12)
+        assert alone.epochs_run == together.epochs_run[i, j]
+        assert alone.stopped == together.stopped[i, j]
+
+
+def test_mini_batch_equals_each_network_alone():
+    nets = ReLUNet.random((2, 4, 1), batch=6, seed=6)
+    x, y = data(10, 2, batch=(6,))
+    together = fit(nets, x, y, "mse", "sgd", lr=0.05, epochs=40, batch_size=3, until=0.053, seed=3)
+    assert 0 < together.stopped.sum() < 6
+    for i in range(6):
+        alone = fit(nets[i], x, y[i], "mse", "sgd", lr=0.05, epochs=40, batch_size=3, until=0.053, seed=3)
+        assert close(alone.net.vector(), together.net[i].vector(), 1e-12)
+        assert alone.epochs_run == together.epochs_run[i]
+
+
+def test_partial_batch_shapes_broadcast():
+    nets = ReLUNet.random((4, 3, 1), batch=(3, 5), seed=7)
+    x, y = data(16, 4, batch=(3, 1))
+    got = fit(nets, x, y, epochs=20)
+    spread = fit(nets, x.expand(3, 5, 16, 4), y.expand(3, 5, 16, 1), epochs=20)
+    assert got.loss.shape == (21, 3, 5)
+    assert torch.equal(got.net.vector(), spread.net.vector())
+    assert torch.equal(fit(nets, x, y[0, 0, :, 0], epochs=20).loss, fit(nets, x, y[0, 0], epochs=20).loss)
+
+
+# ---- stopping ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def twelve_by_hand():
+    """Twelve networks, their data, and the losses and parameters of each after 0, 1, ..., 120 epochs."""
+    nets, (x, y) = ReLUNet.random((2, 5, 1), batch=12, seed=8), data(8, 2, batch=(12,))
+    models = [nets[k].to_sequential() for k in range(12)]
+    steps = [torch.optim.Adam(model.parameters(), lr=0.01) for model in models]
+    history, vectors = [], []
+    for _ in range(121):
+        losses = [(model(x) - target).square().mean() for model, target in zip(models, y)]
+        history.append([loss.item() for loss in losses])
+        vectors.append(torch.stack([ReLUNet.from_sequential(model).vector() for model in models]))
+        for loss, step in zip(losses, steps):
+            step.zero_grad()
+            loss.backward()
+            step.step()
+    return nets, x, y, torch.tensor(history, dtype=torch.float64), torch.stack(vectors)
+
+
+@engines
+@pytest.mark.parametrize("epochs", [0, 1, 40, 120])
+def test_until_a_loss_is_reached(engine, epochs, twelve_by_hand):
+    nets, x, y, history, vectors = twelve_by_hand
+    got = fit(nets, x, y, lr=0.01, epochs=epochs, until=0.042, every=7, engine=engine)
+    for k in range(12):
+        reached = (history[: epochs + 1, k] <= 0.042).nonzero().flatten()
+        stop = reached[0].item() if len(reached) else epochs
+        assert got.epochs_run[k] == stop
+        assert got.stopped[k] == bool(len(reached))
+        assert close(got.loss[:, k], history[got.epoch.clamp(max=stop), k])
+        assert close(got.net[k].vector(), vectors[stop, k])
+    assert epochs < 120 or 0 < got.stopped.sum() < 12
+    assert not got.diverged.any()
+
+
+def test_until_a_function_says_so():
+    nets = ReLUNet.random((2, 5, 1), batch=(2, 10), seed=8)
+    x, y = data(8, 2, batch=(10,))
+    seen = []
+
+    def until(outputs, targets):
+        seen.append((outputs.shape, targets.shape))
+        return (outputs - targets).square().mean((-2, -1)) <= 0.042
+
+    got = fit(nets, x, y, lr=0.01, epochs=120, until=until)
+    same = fit(nets, x, y, lr=0.01, epochs=120, until=0.042)
+    assert set(seen) == {((2, 10, 8, 1), (2, 10, 8, 1))}
+    assert torch.equal(got.epochs_run, same.epochs_run)
+    assert torch.equal(got.stopped, same.stopped)
+    assert 0 < got.stopped.sum() < 20
+    assert torch.equal(got.net.vector(), same.net.vector())
+    one = fit(nets[0, 0], x, y[0], epochs=50, until=lambda outputs, targets: outputs.sum() < np.inf)
+    assert one.epochs_run == 0
+    assert one.stopped
+
+
+@engines
+@losses
+def test_a_network_that_diverges_is_frozen_and_reported(engine, loss):
+    nets = ReLUNet.random((2, 5, 1), batch=3, seed=9)
+    x, y = data(8, 2)
+    lr = torch.tensor([0.1, 1e200, 0.1], dtype=torch.float64)
+    got = fit(nets, x * 1e3, y, loss, "gd", lr=lr * 1e-6, epochs=50, engine=engine)
+    assert got.diverged.tolist() == [False, True, False]
+    assert not got.stopped.any()
+    assert got.epochs_run[1] < 10
+    assert got.epochs_run[[0, 2]].tolist() == [50, 50]
+    assert close(got.loss[:, 0], by_torch(nets[0], x * 1e3, y, loss, "gd", 1e-7, 50)[0])
+    alone = fit(nets[1], x * 1e3, y, loss, "gd", lr=1e194, epochs=int(got.epochs_run[1]), engine=engine)
+    assert torch.equal(alone.net.vector().nan_to_num(), got.net[1].vector().nan_to_num())
+
+
+@engines
+def test_all_stopped_ends_the_training(engine):
+    nets, (x, y) = ReLUNet.random((2, 5, 1), batch=3, seed=9), data(8, 2)
+    got = fit(nets, x, y, lr=0.01, epochs=10**9, until=0.08, every=10**8, record=lambda net: net.vector(), engine=engine)
+    assert (got.epochs_run > 0).any()
+    assert (got.epochs_run < 1000).all()
+    assert got.loss.shape == (11, 3)
+    assert close(got.loss[1:], (got.net(x) - y).square().mean((-2, -1)).expand(10, 3), 1e-12)
+    assert torch.equal(got.recorded["value"][0], nets.vector())
+    assert torch.equal(got.recorded["value"][1:], got.net.vector().expand(10, 3, -1))
+
+
+# ---- what is recorded --------------------------------------------------------------------------------------------------
+
+
+@engines
+def test_record_and_every(engine):
+    nets, (x, y) = ReLUNet.random((2, 3, 1), batch=(2, 2), seed=10), data(5, 2)
+    record = lambda net: {"norm": net.vector().norm(dim=-1), "out": net(x), "layer": net.weights[0]}  # noqa: E731
+    got = fit(nets, x, y, epochs=25, every=10, record=record, engine=engine)
+    assert got.epoch.tolist() == [0, 10, 20, 25]
+    assert got.loss.dtype == torch.float64
+    assert got.loss.shape == got.recorded["norm"].shape == (4, 2, 2)
+    assert torch.equal(got.recorded["norm"][0], nets.vector().norm(dim=-1))
+    assert torch.equal(got.recorded["layer"][0], nets.weights[0])
+    assert torch.equal(got.recorded["out"][-1], got.net(x))
+    assert close((got.recorded["out"] - y).square().mean((-2, -1)), got.loss, 1e-14)
+    assert torch.equal(got.final_loss, got.loss[-1])
+    again = fit(nets, x, y, epochs=20, every=1, engine=engine)
+    assert torch.equal(again.loss[[0, 10, 20]], got.loss[:3])
+    assert close(again.net(x), got.recorded["out"][2], 1e-15)
+    assert again.recorded == {}
+
+
+def test_history_has_about_a_hundred_entries():
+    net, (x, y) = ReLUNet.random((1, 2, 1)), data(4, 1)
+    assert len(fit(net, x, y, epochs=1234, engine="torch").epoch) == 104
+    assert fit(net, x, y, epochs=3).epoch.tolist() == [0, 1, 2, 3]
+    assert fit(net, x, y, epochs=0).epoch.tolist() == [0]
+
+
+# ---- pure and quiet ----------------------------------------------------------------------------------------------------
+
+
+@engines
+def test_deterministic_and_pure(engine):
+    nets, (x, y) = ReLUNet.random((2, 3, 1), batch=3, seed=11), data(5, 2)
+    before, generator, threads = nets.vector(), torch.get_rng_state(), torch.get_num_threads()
+    one, two = (fit(nets, x, y, epochs=50, engine=engine, seed=1) for _ in range(2))
+    assert torch.equal(one.net.vector(), two.net.vector())
+    assert torch.equal(nets.vector(), before)
+    assert torch.equal(torch.get_rng_state(), generator)
+    assert torch.get_num_threads() == threads
+    assert torch.is_grad_enabled()
+    one.net.weights[0].zero_()
+    assert torch.equal(nets.vector(), before)
+
+
+def test_permutations_follow_the_seed():
+    net, (x, y) = ReLUNet.random((2, 3, 1)), data(9, 2)
+    runs = [fit(net, x, y, "mse", "sgd", epochs=5, batch_size=2, seed=s).net.vector() for s in (0, 0, 1)]
+    assert torch.equal(runs[0], runs[1])
+    assert not torch.equal(runs[0], runs[2])
+
+
+def test_parameters_that_want_gradients_are_left_alone():
+    net = ReLUNet.random((2, 3, 1))
+    leaves = net.with_vector(net.vector().requires_grad_())
+    x, y = data(5, 2)
+    got = fit(leaves, x.requires_grad_(), y, epochs=5)
+    assert not got.net.weights[0].requires_grad
+    assert torch.equal(got.net.vector(), fit(net, x.detach(), y, epochs=5).net.vector())
+
+
+def test_an_interrupt_passes_through():
+    def interrupt(net):
+        raise KeyboardInterrupt
+
+    net, (x, y) = ReLUNet.random((2, 3, 1)), data(5, 2)
+    with pytest.raises(KeyboardInterrupt):
+        fit(net, x, y, epochs=5, record=interrupt)
+
+
+def test_no_bar_in_a_log(capfd):
+    net, (x, y) = ReLUNet.random((2, 3, 1)), data(5, 2)
+    fit(net, x, y, epochs=10)
+    assert capfd.readouterr() == ("", "")
+    with bar(10, True) as shown:
+        assert shown is None
+
+
+def test_bar_on_a_terminal_only_and_without_tqdm_none(monkeypatch):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    with bar(10, True) as shown:
+        assert shown.total == 10
+        assert not shown.leave
+    with bar(10, False) as shown:
+        assert shown is None
+    monkeypatch.setitem(sys.modules, "tqdm", None)
+    with bar(10, True) as shown:
+        assert shown is None
+
+
+def test_stored_notebook_keeps_no_bar():
+    """In a kernel without ipywidgets a long fit shows its bar, and the executed notebook holds none of its text."""
+    nbformat, nbclient = pytest.importorskip("nbformat"), pytest.importorskip("nbclient")
+    pytest.importorskip("ipykernel")
+    code = (
+        "import sys, time; sys.modules['ipywidgets'] = None\nfrom foldnet._progress import bar\n"
+        "with bar(30, True) as shown:\n    for _ in range(30):\n        time.sleep(0.05); shown.update(1)\n"
+        "shown.fp.handle is not None"
+    )
+    short = "with bar(3, True) as shown:\n    shown.update(3)"
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(code), nbformat.v4.new_code_cell(short)])
+    nbclient.NotebookClient(notebook, timeout=120, kernel_name="python3").execute()
+    shown = notebook.cells[0].outputs
+    assert [o.output_type for o in shown] == ["display_data", "execute_result"]
+    assert shown[0].data == {"text/plain": ""}
+    assert shown[1].data == {"text/plain": "True"}
+    assert notebook.cells[1].outputs == []
+
+
+def test_fused_engine_in_forked_and_threaded_processes():
+    """numba's own threads would end such a process; a fresh interpreter, because a crash takes the interpreter with it."""
+    code = """
+import os, threading, torch
+from foldnet import ReLUNet
+from foldnet.train import fit
+nets, x, y = ReLUNet.random((2, 3, 1), batch=200), torch.randn(5, 2), torch.rand(5)
+run = lambda: fit(nets, x, y, epochs=20, engine="fused")
+run()
+threads = [threading.Thread(target=run) for _ in range(4)]
+[t.start() for t in threads]; [t.join() for t in threads]
+child = os.fork()
+if child == 0:
+    run(); os._exit(0)
+assert os.waitpid(child, 0)[1] == 0
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=300, env={**os.environ, "PYTHONWARNINGS": "ignore"})
+
+
+# ---- bad input ---------------------------------------------------------------------------------------------------------
+
+NET = ReLUNet.random((2, 3, 1), batch=4)
+X, Y = data(5, 2)
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"x": torch.ones(5, 3)}, "points have shape"),
+        ({"x": torch.ones(3, 5, 2)}, "points of shape .* do not fit"),
+        ({"x": torch.ones(2, 4, 5, 2)}, "points of shape .* do not fit"),
+        ({"y": torch.ones(6)}, r"targets have shape \(5,\), \(5, 1\) or \(\*batch, 5, 1\) here; got \(6, 1\)"),
+        ({"y": torch.ones(4, 5)}, "targets have shape"),
+        ({"y": torch.ones(5, 2)}, "targets have shape"),
+        ({"y": torch.ones(3, 5, 1)}, "targets of shape .* do not fit"),
+        ({"x": torch.ones(0, 2), "y": torch.ones(0)}, "nothing to fit"),
+        ({"x": torch.full((5, 2), torch.nan)}, "points have values that are NaN"),
+        ({"y": torch.full((5,), torch.inf)}, "targets have values that are NaN or infinite"),
+        ({"loss": "mae"}, "loss is one of 'mse', 'bce'; got 'mae'"),
+        ({"optimizer": "lbfgs"}, "optimizer is one of 'gd', 'sgd', 'adam'; got 'lbfgs'"),
+        ({"engine": "jax"}, "engine is one of 'auto', 'torch', 'fused'; got 'jax'"),
+        ({"loss": "bce", "y": torch.tensor([0, 1, 2, 0, 0.0])}, r"targets of 'bce' are in \[0, 1\]"),
+        ({"epochs": -1}, "epochs is a whole number"),
+        ({"epochs": 1.5}, "epochs is a whole number"),
+        ({"every": 0}, "every is a whole number"),
+        ({"batch_size": 0}, "batch_size is a whole number"),
+        ({"lr": 0.0}, "lr is positive"),
+        ({"lr": torch.tensor([0.1, 0.1, -0.1, 0.1])}, "lr is positive"),
+        ({"lr": torch.ones(3)}, "lr of shape .* does not fit"),
+        ({"optimizer": "gd", "batch_size": 2}, "take 'sgd'"),
+        ({"optimizer": "sgd"}, "needs a batch_size"),
+        ({"until": float("nan")}, "until is a finite loss"),
+        ({"until": lambda outputs, y: torch.ones(3, dtype=torch.bool)}, r"until returns a bool tensor of shape \(4,\)"),
+        ({"until": lambda outputs, y: torch.ones(4)}, "until returns a bool tensor"),
+        ({"engine": "fused", "batch_size": 2}, "here batch_size is 2"),
+        ({"engine": "fused", "until": lambda outputs, y: outputs}, "here until is a function"),
+        ({"engine": "fused", "net": NET.to(torch.float16)}, "here the network is torch.float16"),
+    ],
+)
+def test_bad_input_gets_one_sentence(change, sentence):
+    arguments = {"net": NET, "x": X, "y": Y, "epochs": 2, **change}
+    with pytest.raises(ValueError, match=sentence) as caught:
+        fit(**arguments)
+    assert "\n" not in str(caught.value)
+
+
+# ---- on a GPU ----------------------------------------------------------------------------------------------------------
+
+
+@cuda
+@losses
+@pytest.mark.parametrize(("optimizer", "batch_size"), [("gd", None), ("adam", None), ("sgd", 3), ("adam", 3)])
+@pytest.mark.parametrize("until", [None, 0.2])
+def test_cuda_graph_equals_cpu(loss, optimizer, batch_size, until):
+    nets = ReLUNet.random((4, 5, 3, 1), batch=(2, 10), leak=0.1, seed=12)
+    x, y = data(16, 4, batch=(2, 1))
+    settings = {"lr": 0.01, "epochs": 60, "batch_size": batch_size, "until": until, "every": 7, "engine": "torch"}
+    here = fit(nets, x, y, loss, optimizer, **settings)
+    there = fit(nets.to("cuda"), x, y, loss, optimizer, **settings)
+    assert there.net.device.type == there.loss.device.type == "cuda"
+    assert close(there.loss.cpu(), here.loss)
+    assert close(there.net.vector().cpu(), here.net.vector(), 1e-8)
+    assert torch.equal(there.epochs_run.cpu(), here.epochs_run)
+
+
+@cuda
+def test_cuda_until_a_function_says_so():
+    nets, (x, y) = ReLUNet.random((2, 5, 1), batch=20, seed=8).to("cuda"), data(8, 2, batch=(20,))
+    by_function = fit(nets, x, y, lr=0.01, epochs=80, until=lambda o, t: (o - t).square().mean((-2, -1)) <= 0.042)
+    by_loss = fit(nets, x, y, lr=0.01, epochs=80, until=0.042)
+    assert torch.equal(by_function.epochs_run, by_loss.epochs_run)
+    assert close(by_function.net.vector(), by_loss.net.vector(), 1e-12)
