@@ -40,6 +40,14 @@ def plain_imports(source: str) -> list[str]:
     return [ast.unparse(node) for node in tree.body if isinstance(node, (ast.Import, ast.ImportFrom))]
 
 
+@pytest.mark.parametrize("path", notebooks(), ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_every_exercise_has_a_folded_solution(path):
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    stubs = sum(c["cell_type"] == "code" and "selfcheck(" in "".join(c["source"]) for c in cells)
+    folded = sum(c["cell_type"] == "markdown" and bool(FOLDED.search("".join(c["source"]))) for c in cells)
+    assert stubs == folded, f"{stubs} stubs, {folded} solutions with code: a fence inside <details> must stay in its markdown cell"
+
+
 @pytest.mark.parametrize(("imports", "stub", "solution"), found())
 def test_the_solution_is_correct_and_the_stub_is_missing(imports, stub, solution):
     names: dict = {}

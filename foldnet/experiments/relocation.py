@@ -1,0 +1,71 @@
+"""Plain gradient descent, the same with bad breakpoints moved, and the best possible fits: 256 networks a case.
+
+The runs behind the lecture's slides "How suboptimal is gradient descent?" (S3-fig-suboptimal-gd) and "Can we improve GD by
+including global moves?" (S3-alg-relocate). The lecture gives no setup; this one is ours.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+
+from ..nets import ReLUNet, stack
+from ..splines import dynamics
+from ..splines.initialization import uniform_breakpoints
+from ..splines.regression import optimal
+from .runner import device
+
+TARGETS = {
+    "sine": (lambda x: torch.sin(2 * x), np.pi),
+    "quadratic": (lambda x: x**2 / 2, 2.0),
+    "bump": (lambda x: torch.exp(-4 * (x - 1) ** 2), np.pi),
+}
+WIDTHS = (4, 6, 8, 12)
+DATA_POINTS, STEPS, RATE, MOVES, EVERY, NETWORKS = 40, 50_000, 5e-4, 40, 1000, 256
+VARIANTS = {  # the same weights, the same number of gradient steps
+    "plain": {},
+    "moves": {"moves": MOVES, "every": EVERY},
+    "flat moves": {"moves": MOVES, "every": EVERY, "flat": True},
+    "uniform start": {},
+}
+
+
+def cells() -> list[dict]:
+    return [{"width": width} for width in WIDTHS]
+
+
+def cell(width: int) -> dict:
+    """Losses of 256 networks for each target and variant, and the optimum with as many pieces as neurons, and with one more."""
+    result = {}
+    for target in TARGETS:
+        x, y = (a.flatten() for a in points([target]))
+        result[f"{target}, optimum"] = _short([fit.loss for fit in optimal(x, y, width + 1)[-2:]])
+    for variant in VARIANTS:
+        found = dynamics.loss(train(variant, initial(width, variant).to(device())), *points())
+        result |= {f"{target}, {variant}": _short(row) for target, row in zip(TARGETS, found.tolist())}
+    return result
+
+
+def points(targets=tuple(TARGETS)) -> tuple[torch.Tensor, torch.Tensor]:
+    """The data of each target, `(target, 1, 40)`."""
+    x = torch.stack([torch.linspace(-TARGETS[t][1], TARGETS[t][1], DATA_POINTS, dtype=torch.float64) for t in targets])
+    y = torch.stack([TARGETS[t][0](row) for t, row in zip(targets, x)])
+    return x.unsqueeze(1), y.unsqueeze(1)
+
+
+def initial(width: int, variant: str = "plain", targets=tuple(TARGETS)) -> ReLUNet:
+    """A batch (target, network): torch's default start; for "uniform start", with breakpoints uniform over the data."""
+    nets = ReLUNet.random((1, width, 1), batch=NETWORKS, init="torch", seed=width)
+    reach = [TARGETS[target][1] for target in targets]
+    spread = variant == "uniform start"
+    return stack([uniform_breakpoints(nets, -r, r, seed=1000 + width) if spread else nets for r in reach])
+
+
+def train(variant: str, nets: ReLUNet, targets=tuple(TARGETS)) -> ReLUNet:
+    """A batch (target, network) after 50,000 steps of gradient descent."""
+    engine = "fused" if nets.device.type == "cpu" else "auto"  # what auto would take for all the steps in one call
+    return dynamics.train(nets, *points(targets), RATE, STEPS, **VARIANTS[variant], engine=engine)
+
+
+def _short(values: list[float]) -> list[float]:
+    return [float(f"{v:.5g}") for v in values]

@@ -1,0 +1,100 @@
+"""From the kernel to the rich regime: networks of 1,000 neurons, trained from initial weights of eight scales alpha.
+
+The runs behind the lecture's pictures for alpha = 100, 1 and 0.1 (S3-fig-kernel-vs-spline, S3-fig-rich, S3-find-rich-attractors).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+
+from ..nets import ReLUNet, stack
+from ..splines import rich
+from ..splines.breakpoints import spline
+from ..splines.smoothing import limit
+from ..train import Fit, fit
+from .runner import device
+
+ALPHAS = (100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03)
+WIDTH, REACH = 1000, 1.5
+EDGES = np.linspace(-1, 1, 101)
+POINTS = np.linspace(-1, 1, 161)
+
+
+def cells() -> list[dict]:
+    return [{"optimizer": optimizer, "steps": steps} for optimizer, steps in (("adam", 1000), ("adam", 50_000), ("gd", 400_000))]
+
+
+def data() -> tuple[np.ndarray, np.ndarray]:
+    """Eight data sets of five points, `(8, 5)`: the first by hand, the others random, with places not too close."""
+    x, y = [[-0.9, -0.5, 0.1, 0.4, 0.8]], [[0.3, -0.6, 0.5, 0.9, -0.2]]
+    rng = np.random.default_rng(1)
+    while len(x) < 8:
+        places = np.sort(rng.uniform(-0.95, 0.95, 5)).round(2)
+        if np.diff(places).min() > 0.2 and places[-1] - places[0] > 1.3:
+            x.append(places)
+            y.append((0.5 * rng.normal(size=5)).round(2))
+    return np.array(x), np.array(y)
+
+
+def train(optimizer: str, steps: int, alphas=ALPHAS, sets: int = 8) -> tuple[ReLUNet, Fit]:
+    """The networks `(data set, alpha)` at the start, and their training.
+
+    Adam takes the rate 1e-3, less where larger weights make each step count more; gradient descent the inverse of its stiffness.
+    """
+    x, y = (values[:sets] for values in data())
+    alphas = np.array(alphas)
+    nets = stack([rich.start(WIDTH, REACH, alphas, seed=k) for k in range(sets)]).to(device())
+    large = np.maximum(1, alphas)
+    lr = 1e-3 / large if optimizer == "adam" else 1e-3 / large**2
+    before = spline(nets).breakpoints
+    places = torch.as_tensor(x, device=nets.device)[:, None]
+    among = (before > places[..., :1]) & (before < places[..., -1:])
+
+    def record(net):
+        now = spline(net).breakpoints
+        near = (now.unsqueeze(-1) - places.unsqueeze(-2)).abs().amin(-1)
+        middle = lambda v: v.where(among, torch.nan).nanmedian(-1).values  # noqa: E731
+        return {"near": middle(near), "moved": middle((now - before).abs())}
+
+    every = max(1, steps // 20)
+    target = torch.as_tensor(y)[:, None, :, None]
+    return nets, fit(
+        nets, places[..., None], target, optimizer=optimizer, lr=lr, epochs=steps, record=record, every=every, progress=False
+    )
+
+
+def cell(optimizer: str, steps: int) -> dict:
+    """`(data set, alpha)`: loss, distance to the predicted spline, spread of bends, moves; curves of the first."""
+    _, result = train(optimizer, steps)
+    net = result.net.to("cpu")
+    out = {
+        "loss": _short(result.final_loss, 3),
+        "off": _short(off(net), 4),
+        "spread": _short(rich.participation(rich.bends(net, EDGES)), 4),
+        "near": _short(result.recorded["near"].movedim(0, -1), 4),
+        "moved": _short(result.recorded["moved"].movedim(0, -1), 4),
+        "curves": _short(net[0](POINTS[:, None])[..., 0], 5),
+        "bends": _short(rich.bends(net[0], EDGES), 4),
+    }
+    if optimizer == "adam" and steps > 1000:
+        for alpha in (100.0, 1.0, 0.1):
+            f = spline(net[0, ALPHAS.index(alpha)])
+            out[f"breakpoints, {alpha:g}"], out[f"delta-slopes, {alpha:g}"] = _short(f.breakpoints, 4), _short(f.delta_slopes, 4)
+    return out
+
+
+def off(nets: ReLUNet) -> torch.Tensor:
+    """`(data set, alpha)`: the largest distance to the predicted spline between the outer data, over the range of y."""
+    gaps = []
+    for net, x, y in zip((nets[k] for k in range(nets.batch_shape[0])), *data()):
+        t = np.linspace(x[0], x[-1], 401)
+        predicted = torch.as_tensor(limit(x, y, REACH, "both")(t))
+        gaps.append((net(t[:, None])[..., 0] - predicted).abs().amax(-1) / np.ptp(y))
+    return torch.stack(gaps)
+
+
+def _short(values, digits: int) -> list:
+    """Rounded to so many leading digits, as nested lists."""
+    values = torch.as_tensor(values).cpu().numpy()
+    return np.vectorize(lambda v: float(f"{v:.{digits}g}"))(values).tolist()

@@ -1,0 +1,65 @@
+"""How smooth is the fit? Gradient descent on two lines, a smooth and a sharp target, for eight widths and three starts.
+
+The runs behind the lecture's pictures of width (S3-fig-ir-two-lines, S3-fig-ir-smooth, S3-fig-ir-sharp) and of final smoothness
+against initial smoothness and width (S3-fig-smoothness-quant).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+
+from ..nets import ReLUNet, stack
+from ..splines.breakpoints import roughness, spline
+from ..train import Fit, fit
+from .runner import device
+
+WIDTHS = (20, 40, 60, 80, 160, 200, 320, 640)
+LOUDNESS = (1.0, 3.0, 10.0)
+REACH, STEPS, RATE, NETWORKS, EARLY = 2.0, 50_000, 3e-5, 32, 2500
+SPREAD = torch.linspace(-REACH, REACH, 40, dtype=torch.float64)
+TARGETS = {
+    "two lines": (torch.cat([torch.linspace(-2, -0.5, 20), torch.linspace(0.5, 2, 20)]).double(), lambda x: x.abs() - 1),
+    "smooth": (SPREAD, lambda x: torch.sin(2 * x)),
+    "sharp": (SPREAD, lambda x: (4 * x).clamp(-1, 1)),
+}
+WINDOW = {"two lines": 0.5, "smooth": REACH, "sharp": REACH}  # where the bends are looked at: in the gap, or over all data
+
+
+def cells() -> list[dict]:
+    return [{"target": target, "width": width} for target in TARGETS for width in WIDTHS]
+
+
+def initial(width: int, networks: int = NETWORKS) -> ReLUNet:
+    """A batch (loudness, network): torch's default start, with its output weights times 1, 3 and 10."""
+    nets = ReLUNet.random((1, width, 1), batch=networks, init="torch", seed=width)
+    return stack([ReLUNet([nets.weights[0], k * nets.weights[1]], nets.biases) for k in LOUDNESS])
+
+
+def train(nets: ReLUNet, target: str, steps: int = STEPS) -> Fit:
+    """Gradient descent on half the sum of squared errors at 40 points, at the lecture's rate; `measures` every 2,500 steps."""
+    x, f = TARGETS[target]
+    lr = RATE * len(x) / 2
+    record = lambda net: measures(net, WINDOW[target])  # noqa: E731
+    x = x.to(nets.device)[:, None]
+    return fit(nets, x, f(x), optimizer="gd", lr=lr, epochs=steps, record=record, every=EARLY, progress=False)
+
+
+def measures(nets: ReLUNet, window: float) -> dict[str, torch.Tensor]:
+    """`(*batch,)` each: the roughness, and the largest jump of the slope within the window, of all neurons there."""
+    f = spline(nets)
+    jumps = f.delta_slopes.abs().where(f.breakpoints.abs() < window, 0.0)
+    return {"roughness": roughness(nets), "largest jump": jumps.amax(-1), "total bend": jumps.sum(-1)}
+
+
+def cell(target: str, width: int) -> dict:
+    """What was measured at the start, early and at the end, for each loudness; curves of the first network."""
+    result = train(initial(width).to(device()), target)
+    out = {}
+    for name, values in result.recorded.items():
+        for when, k in (("start", 0), ("early", 1), ("end", -1)):
+            out[f"{name}, {when}"] = [[float(f"{v:.4g}") for v in row] for row in values[k].tolist()]
+    points = torch.linspace(-REACH, REACH, 161, dtype=torch.float64)[:, None]
+    out["curves"] = np.round(result.net[:, 0].to("cpu")(points)[..., 0].numpy(), 4).tolist()
+    out["loss"] = [[float(f"{v:.4g}") for v in row] for row in result.final_loss.tolist()]
+    return out
