@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ._fused_kernel import LANES, POINTS, train_block
+from ._fused_kernel import LANES, POINTS, train_blocks
 
 if TYPE_CHECKING:
     from .train import Problem
@@ -30,7 +30,6 @@ class FusedEngine:
         self.second = np.zeros_like(self.first)
         self.x, self.y, self.weight = groups(problem.x.numpy()), groups(problem.y.numpy()), shares(problem.y[0].numpy())
         self.rate = side_by_side(problem.rate.numpy())
-        self.rate.reshape(-1)[self.count :] = 0
         self.loss = np.zeros_like(self.rate)
         self.stop = np.full(self.rate.shape, -1)
         self.goal = real(problem.net.leak), real(-np.inf if problem.until is None else problem.until), problem.until is not None
@@ -40,17 +39,18 @@ class FusedEngine:
         """Go through `count` epochs more; the losses `(B,)` at the marked ones among them."""
         marks = sum(self.problem.marked(epoch) for epoch in range(self.epoch, self.epoch + count))
         history = np.repeat(self.loss[:, None], marks, axis=1)
+        own = self.theta, self.first, self.second, self.x, self.y, self.weight, self.rate, self.stop, self.loss, history
         when = self.epoch, count, self.problem.every, self.problem.epochs
 
-        def train(block: int) -> None:
-            own = (a[block] for a in (self.theta, self.first, self.second))
-            data = (a[block % len(a)] for a in (self.x, self.y))
-            state = (a[block] for a in (self.rate, self.stop, self.loss, history))
-            train_block(*self.shape, *own, *data, self.weight, *state, *self.goal, *self.kind, *when)
+        def train(blocks: np.ndarray) -> None:
+            train_blocks(blocks, *self.shape, *own, self.goal, self.kind, when)
 
         # threads of our own: numba's pool ends the process when it meets a fork or, in some builds, a second calling thread
-        with ThreadPoolExecutor(min(torch.get_num_threads(), numba.config.NUMBA_NUM_THREADS)) as pool:
-            list(pool.map(train, np.flatnonzero(self.rate.any(axis=1))))
+        threads = min(torch.get_num_threads(), numba.config.NUMBA_NUM_THREADS)
+        running = np.flatnonzero(self.rate.any(axis=1))
+        with ThreadPoolExecutor(threads) as pool:
+            # a few portions for each thread, because blocks whose networks have stopped are done early
+            list(pool.map(train, np.array_split(running, min(len(running), 4 * threads))))
         self.epoch += count
         return [self._of_networks(losses) for losses in history.swapaxes(0, 1)]
 

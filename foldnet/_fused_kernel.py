@@ -64,13 +64,12 @@ def exp32(x):
 
 @_jit
 def log1p32(x):
-    """2 artanh(s) with s = x / (2 + x) <= 1/3, by its series; relative error below 1e-7 down to the smallest x."""
+    """2 artanh(s) with s = x / (2 + x) <= 1/3, by its series: relative error about 2e-7 down to the smallest x."""
     f = np.float32
     s = x / (f(2) + x)
     q = s * s
-    series = f(1 / 11) + q * (f(1 / 13) + q * f(1 / 15))
-    series = f(1 / 5) + q * (f(1 / 7) + q * (f(1 / 9) + q * series))
-    return f(2) * s * (f(1) + q * (f(1 / 3) + q * series))
+    series = f(1 / 7) + q * (f(1 / 9) + q * (f(1 / 11) + q * f(1 / 13)))
+    return f(2) * s * (f(1) + q * (f(1 / 3) + q * (f(1 / 5) + q * series)))
 
 
 @overload(exp)
@@ -223,6 +222,28 @@ def judge(delta, outputs, top, y, weight, bce, in_full, loss):
 
 
 @_jit
+def note(history, first, beyond, loss):
+    """Rows of the history; a loop, since numba takes four seconds to compile an assignment that broadcasts."""
+    for mark in range(first, beyond):
+        for t in range(LANES):
+            history[mark, t] = loss[t]
+
+
+@_jit
+def still_running(rate, loss, until, stop, epoch):
+    """Freeze the networks whose loss has come down to `until`, or is no longer finite: rate 0. Whether any is left."""
+    running = False
+    for t in range(LANES):
+        if rate[t] > 0:
+            if loss[t] <= until or not math.isfinite(loss[t]):
+                rate[t] = 0
+                stop[t] = epoch
+            else:
+                running = True
+    return running
+
+
+@_jit
 def descent(theta, gradient, rate):
     """One step of gradient descent; a rate of 0 means that the network is frozen, whatever its gradient."""
     for k in range(theta.size // LANES):
@@ -255,63 +276,57 @@ def adam(theta, gradient, first, second, rate, step):
 
 
 @_jit
-def train_block(
-    sizes, units, theta, first, second, x, y, weight, rate, stop, loss, history,
-    leak, until, wants_loss, bce, use_adam, now, count, every, last,
-):  # fmt: skip
-    """Train LANES networks for the epochs `now` to `now + count - 1`: `theta` moves, `stop` says when each was frozen.
+def train_blocks(blocks, sizes, units, thetas, firsts, seconds, x, y, weight, rates, stops, losses, histories, goal, kind, when):
+    """Train these blocks of LANES networks: `thetas` moves, `stops` says at which epoch each network was frozen.
 
-    Each epoch looks (loss, who stops) and then steps; epoch `last` only looks. Rows of `history` get the losses at every
-    `every`-th epoch and the last. `x` and `y` are `(groups, width * ROW)`, `weight` `(groups, POINTS)`; `units` counts hidden
-    units and outputs. A frozen network has rate 0.
+    `units` counts hidden units and outputs. The block is the first axis of the arrays; `x` and `y` are `(blocks or 1, groups,
+    width * ROW)`, `weight` `(groups, POINTS)`. `goal` is leak, loss to stop at, whether there is one; `kind` is whether the loss
+    is cross-entropy, whether the optimizer is Adam; `when` is first epoch, how many, marked every, last epoch.
     """
+    leak, until, wants_loss = goal
+    bce, use_adam = kind
+    now, count, every, final = when
     depth = sizes.size - 1
-    gradient = np.empty_like(theta)
-    hidden = np.empty(units * ROW, theta.dtype)
-    delta = np.empty(units * ROW, theta.dtype)
-    mark = 0
-    for epoch in range(now, now + count):
-        marked = epoch % every == 0 or epoch == last
-        gradient[:] = 0
-        loss[:] = 0
-        for group in range(len(x)):
-            points = x[group]
-            # typed zeros: of plain ones numba would compile a second version of every helper
-            start = bottom = top = np.int64(0)
-            for layer in range(depth):
-                fan_in, fan_out = sizes[layer], sizes[layer + 1]
-                affine(hidden, top, theta, start, points if layer == 0 else hidden, bottom, fan_in, fan_out)
-                if layer < depth - 1:
-                    activate(rows(hidden, top, fan_out, ROW), leak)
-                    start += (fan_in + 1) * fan_out
-                    bottom, top = top, top + fan_out
-            judge(delta, hidden, top, y[group], weight[group], bce, wants_loss or marked, loss)
-            if epoch == last:
-                continue
-            for layer in range(depth - 1, -1, -1):
-                fan_in, fan_out = sizes[layer], sizes[layer + 1]
-                collect(gradient, start, delta, top, points if layer == 0 else hidden, bottom, fan_in, fan_out)
-                if layer > 0:
-                    descend(delta, top, bottom, theta, start, hidden, leak, fan_in, fan_out)
-                    start -= (sizes[layer - 1] + 1) * fan_in
-                    bottom, top = (bottom - sizes[layer - 1] if layer > 1 else 0), bottom
-        if marked:
-            history[mark] = loss
-            mark += 1
-        running = False
-        for t in range(LANES):
-            if rate[t] > 0:
-                if loss[t] <= until or not math.isfinite(loss[t]):
-                    rate[t] = 0
-                    stop[t] = epoch
+    gradient = np.empty_like(thetas[0])
+    hidden = np.empty(units * ROW, thetas.dtype)
+    delta = np.empty(units * ROW, thetas.dtype)
+    for block in blocks:
+        theta, rate, loss, history = thetas[block], rates[block], losses[block], histories[block]
+        points, targets = x[block % len(x)], y[block % len(y)]
+        mark = 0
+        # each epoch looks (loss, who stops) and then steps; the last one only looks
+        for epoch in range(now, now + count):
+            marked = epoch % every == 0 or epoch == final
+            gradient[:] = 0
+            loss[:] = 0
+            for group in range(len(points)):
+                # typed zeros: of plain ones numba would compile a second version of every helper
+                start = bottom = top = np.int64(0)
+                for layer in range(depth):
+                    fan_in, fan_out = sizes[layer], sizes[layer + 1]
+                    affine(hidden, top, theta, start, points[group] if layer == 0 else hidden, bottom, fan_in, fan_out)
+                    if layer < depth - 1:
+                        activate(rows(hidden, top, fan_out, ROW), leak)
+                        start += (fan_in + 1) * fan_out
+                        bottom, top = top, top + fan_out
+                judge(delta, hidden, top, targets[group], weight[group], bce, wants_loss or marked, loss)
+                if epoch == final:
+                    continue
+                for layer in range(depth - 1, -1, -1):
+                    fan_in, fan_out = sizes[layer], sizes[layer + 1]
+                    collect(gradient, start, delta, top, points[group] if layer == 0 else hidden, bottom, fan_in, fan_out)
+                    if layer > 0:
+                        descend(delta, top, bottom, theta, start, hidden, leak, fan_in, fan_out)
+                        start -= (sizes[layer - 1] + 1) * fan_in
+                        bottom, top = (bottom - sizes[layer - 1] if layer > 1 else 0), bottom
+            if marked:
+                note(history, mark, mark + 1, loss)
+                mark += 1
+            if not still_running(rate, loss, until, stops[block], epoch):
+                note(history, mark, len(history), loss)
+                break
+            if epoch < final:
+                if use_adam:
+                    adam(theta, gradient, firsts[block], seconds[block], rate, epoch + 1)
                 else:
-                    running = True
-        if not running:
-            history[mark:] = loss
-            return
-        if epoch == last:
-            return
-        if use_adam:
-            adam(theta, gradient, first, second, rate, epoch + 1)
-        else:
-            descent(theta, gradient, rate)
+                    descent(theta, gradient, rate)

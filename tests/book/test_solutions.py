@@ -45,7 +45,7 @@ def test_every_exercise_has_a_folded_solution(path):
     cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
     stubs = sum(c["cell_type"] == "code" and "selfcheck(" in "".join(c["source"]) for c in cells)
     folded = sum(c["cell_type"] == "markdown" and bool(FOLDED.search("".join(c["source"]))) for c in cells)
-    assert stubs == folded, f"{stubs} stubs, {folded} solutions with code: a fence inside <details> must stay in its markdown cell"
+    assert stubs == folded, f"{stubs} stubs, {folded} solutions with code: a fence in <details> must stay in its markdown cell"
 
 
 @pytest.mark.parametrize(("imports", "stub", "solution"), found())

@@ -1,0 +1,162 @@
+"""Depth and breakpoints: 40 neurons in 1, 2, 4 or 5 layers trained on ten targets, and breakpoints followed through training.
+
+The runs behind Table 2 (S3-tab-2-pieces), the table of correlations (S3-tab-corr-curvature) and two figures of the lecture
+(S3-fig-deep-breakpoints, S3-fig-birth-death).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+
+from ..nets import ReLUNet, stack
+from ..splines.depth import DeepSpline, deep_spline, movement
+from ..train import Fit, fit
+from .runner import device
+
+NEURONS, DATA_POINTS, STEPS, RATE, NETWORKS, BINS = 40, 40, 50_000, 3e-5, 100, 50
+
+
+def five_arches(x: torch.Tensor) -> torch.Tensor:
+    """Five arcs of parabolas, up and down in turn, on [-pi, pi]."""
+    u = 5 * (x / np.pi + 1) / 2
+    arch = u.floor().clamp(0, 4)
+    return (1 - 2 * (arch % 2)) * 4 * (u - arch) * (1 - u + arch)
+
+
+def sawtooth(x: torch.Tensor) -> torch.Tensor:
+    """Three teeth on [-pi, pi]: each rises from -1 to 1, then it falls at once."""
+    u = 3 * (x / np.pi + 1) / 2
+    return 2 * (u - u.floor().clamp(0, 2)) - 1
+
+
+# name: function, half the length of its interval; the first six are those of Table 2
+TARGETS = {
+    "sine": (lambda x: torch.sin(2 * x), np.pi),
+    "five arches": (five_arches, np.pi),
+    "sawtooth": (sawtooth, np.pi),
+    "arctan": (torch.arctan, np.pi),
+    "exponential": (torch.exp, 2.0),
+    "quadratic": (lambda x: x**2 / 2, 2.0),
+    "sin x": (torch.sin, np.pi),
+    "cubic": (lambda x: x**3, 2.0),
+    "chirp": (lambda x: torch.sin(x**2 / 2), 2.0),
+    "wide chirp": (lambda x: torch.sin(x**2 / 2), np.pi),
+}
+# name: start, what the lecture's rate is multiplied with
+SETTINGS = {
+    "sum of 40": ("torch", 1.0),
+    "sum of 200": ("torch", 5.0),
+    "mean": ("torch", 2 / DATA_POINTS),
+    "zero biases": ("glorot", 1.0),
+}
+# layer sizes, steps, rate: the lecture's two figures, and one layer of as many neurons beside each
+FIGURES = {
+    "five layers of 6": ((1, 6, 6, 6, 6, 6, 1), 50_000, 3e-5),
+    "one layer of 30": ((1, 30, 1), 50_000, 3e-5),
+    "four layers of 15": ((1, 15, 15, 15, 15, 1), 25_000, 5e-5),
+    "one layer of 60": ((1, 60, 1), 25_000, 5e-5),
+}
+EARLY = 2_000  # where a chapter can check the stored run by a short one
+FOLLOWED, MARKS, SHOWN = 64, 250, 4  # networks, marks through training, and every how many of them the first network is kept
+
+
+def cells() -> list[dict]:
+    return [{"layers": layers} for layers in (1, 2, 4, 5)] + [{"figure": name} for name in FIGURES]
+
+
+def cell(layers: int | None = None, figure: str | None = None) -> dict:
+    """One row of the tables (`layers`), or the paths of breakpoints of one shape (`figure`)."""
+    return table(layers) if figure is None else paths(figure)
+
+
+# ---- the tables ----------------------------------------------------------------------------------------------------------
+
+
+def initial(layers: int, networks: int = NETWORKS) -> ReLUNet:
+    """A batch (setting, target, network); all targets start from the same networks."""
+    sizes = (1, *[NEURONS // layers] * layers, 1)
+    default = ReLUNet.random(sizes, batch=networks, init="torch", seed=100 + layers)
+    # uniform on +-sqrt(6 / (fan-in + fan-out)), no biases: the default of Keras
+    glorot = [w * np.sqrt(6 * w.shape[-1] / sum(w.shape[-2:])) for w in default.weights]
+    starts = {"torch": default, "glorot": ReLUNet(glorot, [0 * b for b in default.biases])}
+    return stack([stack([starts[start]] * len(TARGETS)) for start, _ in SETTINGS.values()])
+
+
+def train(nets: ReLUNet, steps: int = STEPS) -> Fit:
+    """Gradient descent of a batch (setting, target, network) on half the sum of squared errors at 40 evenly spaced points."""
+    x = torch.stack([torch.linspace(-r, r, DATA_POINTS, dtype=torch.float64) for _, r in TARGETS.values()])
+    y = torch.stack([f(row) for (f, _), row in zip(TARGETS.values(), x)])
+    rate = RATE * DATA_POINTS / 2 * torch.tensor([factor for _, factor in SETTINGS.values()])[:, None, None]
+    x, y = (v[:, None, :, None].to(nets.device) for v in (x, y))
+    return fit(nets, x, y, optimizer="gd", lr=rate.to(nets.device), epochs=steps, progress=False)
+
+
+def table(layers: int) -> dict:
+    """Kinks on the whole line and among the data (mean, spread), where they lie in 50 bins, losses, some trained weights."""
+    nets = initial(layers)
+    trained = train(nets.to(device()))
+    after, alive = trained.net.to("cpu"), ~trained.diverged.cpu()
+    early = trained.loss[trained.epoch.tolist().index(EARLY)].cpu()
+    result: dict = {"diverged": (~alive).sum(-1).tolist()}
+    for i, (setting, (start, _)) in enumerate(SETTINGS.items()):
+        for j, (target, (_, reach)) in enumerate(TARGETS.items()):
+            before = deep_spline(nets[i, j])
+            result[f"{start}, before, kinks"] = _mean_and_spread(before.piece_count() - 1)
+            result[f"{start}, before, bins, {reach:.0f}"] = _bins(before, reach)
+            if not alive[i, j].any():
+                continue
+            name, f = f"{setting}, {target}, ", deep_spline(after[i, j][alive[i, j]])
+            result[name + "kinks"] = _mean_and_spread(f.piece_count() - 1)
+            result[name + "kinks inside"] = _mean_and_spread(f.piece_count(-reach, reach) - 1)
+            result[name + "bins"] = _bins(f, reach)
+            result[name + "loss"] = _mean_and_spread(trained.final_loss[i, j].cpu()[alive[i, j]].numpy())
+            result[name + "early loss"] = _short(early[i, j, :2], 6)
+            if i == 0 and j < 6:
+                result[name + "weights"] = _short(after[i, j, 0].vector(), 5)
+    return result
+
+
+def _mean_and_spread(values: np.ndarray) -> list[float]:
+    return _short(np.array([values.mean(), values.std()]), 4)
+
+
+def _bins(f: DeepSpline, reach: float) -> list[int]:
+    return np.histogram(f.place[f.kink], BINS, (-reach, reach))[0].tolist()
+
+
+def _short(values, digits: int) -> list[float]:
+    return [float(f"{v:.{digits}g}") for v in values.tolist()]
+
+
+# ---- breakpoints through training ------------------------------------------------------------------------------------------
+
+
+def follow(figure: str, networks: int = FOLLOWED, steps: int | None = None) -> ReLUNet:
+    """Networks of one shape through their training on the sine, a batch (mark, network); a mark every 1/250 of the steps."""
+    sizes, all_steps, rate = FIGURES[figure]
+    nets = ReLUNet.random(sizes, batch=FOLLOWED, init="torch", seed=7)[:networks].to(device())
+    target, reach = TARGETS["sine"]
+    x = torch.linspace(-reach, reach, DATA_POINTS, dtype=torch.float64)
+    settings = {"optimizer": "gd", "lr": rate * DATA_POINTS / 2, "epochs": steps or all_steps, "every": all_steps // MARKS}
+    run = fit(nets, x[:, None], target(x), record=lambda net: net.vector(), progress=False, **settings)
+    return nets.with_vector(run.recorded["value"]).to("cpu")
+
+
+def paths(figure: str) -> dict:
+    """How much breakpoints move, are born and die, for each network and layer, and the paths of the first network."""
+    nets = follow(figure)
+    reach, layers = TARGETS["sine"][1], len(nets.sizes) - 2
+    f = deep_spline(nets)
+    count = f.breakpoint_count()
+    result = {"first": count[0], "last": count[-1], "least": count.min(0), "most": count.max(0), "of one": count[:, 0]}
+    result = {name: value.tolist() for name, value in result.items()}
+    for name, value in movement(f, layers, -reach, reach).items():
+        result[name] = [_short(row, 4) for row in value]
+    one = deep_spline(nets[::SHOWN, 0])
+    for layer in range(1, layers + 1):
+        rows = one.vertex[one.switches & (one.layer == layer)]
+        rows = rows[np.abs(one.place[rows]) < 1.5 * reach]
+        result[f"layer {layer}, number"] = np.bincount(one.network[rows], minlength=len(one.outermost)).tolist()
+        result[f"layer {layer}, place"] = one.place[rows].round(3).tolist()
+    return result
