@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class FusedEngine:
-    """Blocks of LANES networks, each trained by `train_block`, as many blocks at a time as torch has threads."""
+    """Blocks of LANES networks, trained by `train_blocks` in as many threads as torch has."""
 
     name = "fused"
 
