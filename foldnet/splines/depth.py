@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -63,7 +63,7 @@ def deep_spline(net: ReLUNet) -> DeepSpline:
     for first in range(0, count, step):
         part = slice(first, first + step)
         parts.append(_spline_of([w[part] for w in weights], [b[part] for b in biases], net.leak))
-    return _joined(parts, net.batch_shape, step)
+    return replace(parts[0], batch_shape=net.batch_shape) if len(parts) == 1 else _joined(parts, net.batch_shape, step)
 
 
 def deep_pieces(net: ReLUNet) -> Pieces:
@@ -110,9 +110,10 @@ def movement(f: DeepSpline, layers: int, low: float, high: float) -> dict[str, n
 # ---- one layer after the other -----------------------------------------------------------------------------------------
 #
 # The state holds, for all networks one after the other, the vertices found so far in order (network, place), what the layers
-# below give out at each of them (`value`), and their slope on each interval between vertices and on the two rays (`slope`: one
-# row more than vertices for each network). A layer is affine on each interval, so its zeros are found there and nowhere else,
-# and become vertices. It all starts from one vertex at 0 that belongs to no neuron.
+# below give out at each of them (`value`), and their slope on each interval between them (`slope`, one row less for each
+# network). The ends of the line are vertices too: at -inf and inf `value` is the limit of value / |x|, on which a layer without
+# its bias and the ReLU act as they do elsewhere. A layer is affine on each interval, so its zeros are found there and nowhere
+# else, and become vertices. It all starts from one vertex at 0 that belongs to no neuron.
 
 
 @dataclass(frozen=True)
@@ -125,21 +126,30 @@ class _State:
     lit_in: np.ndarray  # the same for the open intervals
 
     @cached_property
-    def left(self) -> np.ndarray:
-        """The interval to the left of each vertex; the one to its right comes next."""
-        return np.arange(len(self.network)) + self.network
+    def last(self) -> np.ndarray:
+        """The vertex inf of each network."""
+        return np.bincount(self.network).cumsum() - 1
 
     @cached_property
-    def ends(self) -> tuple[np.ndarray, np.ndarray]:
-        """The first and the last vertex of each network."""
-        last = np.bincount(self.network).cumsum() - 1
-        return np.concatenate([[0], last[:-1] + 1]), last
+    def ends(self) -> np.ndarray:
+        """The vertices -inf, one for each network, then those at inf."""
+        return np.concatenate([[0], self.last[:-1] + 1, self.last])
+
+    @cached_property
+    def right(self) -> np.ndarray:
+        """The interval to the right of each vertex; the one to its left comes before it. There is none at inf."""
+        return np.arange(len(self.network)) - self.network
 
 
 def _spline_of(weights, biases, leak: float) -> DeepSpline:
     count, layers = len(biases[0]), len(biases) - 1
-    yes = np.ones((2 * count, layers), dtype=bool)
-    state = _State(np.arange(count), np.zeros(count), np.zeros((count, 1)), np.ones((2 * count, 1)), yes[:count], yes)
+    network, place, value = (
+        np.repeat(np.arange(count), 3),
+        np.tile([-np.inf, 0.0, np.inf], count),
+        np.tile([-1.0, 0.0, 1.0], count),
+    )
+    yes = np.ones((3 * count, layers), dtype=bool)
+    state = _State(network, place, value[:, None], np.ones((2 * count, 1)), yes, yes[: 2 * count])
     rows = []
     for layer in range(layers):
         state, moved, new = _layer(state, weights[layer], biases[layer], leak, layer)
@@ -149,11 +159,9 @@ def _spline_of(weights, biases, leak: float) -> DeepSpline:
 
 def _layer(state: _State, weight, bias, leak: float, layer: int) -> tuple[_State, np.ndarray, tuple]:
     """The state after one layer, where the old vertices went, and the breakpoints of the layer's neurons."""
-    z, slope = _affine(state, weight, bias)
-    noise = _Noise(state, weight, bias)
-    noise.silence(z)
-    rays = noise.rays(slope)
-    interval, neuron, near, place, error = _crossings(state, z, slope, noise, rays)
+    z, slope, noise = _affine(state, weight, bias)
+    z[np.abs(z) <= noise] = 0.0
+    interval, neuron, near, place, error = _crossings(state, z, noise)
     # breakpoints of several neurons at one place, up to rounding, are one vertex
     new = np.ones(len(place), dtype=bool)
     new[1:] = (interval[1:] != interval[:-1]) | (place[1:] - place[:-1] > np.maximum(error[1:], error[:-1]))
@@ -161,11 +169,11 @@ def _layer(state: _State, weight, bias, leak: float, layer: int) -> tuple[_State
     interval, near, place = interval[head], near[head], place[head]
     step = slope[interval] * (place - state.place[near])[:, None]
     z_new = z[near] + step
-    z_new[np.abs(z_new) <= noise(near) + TOLERANCE * np.abs(step)] = 0.0
+    z_new[np.abs(z_new) <= noise[near] + TOLERANCE * np.abs(step)] = 0.0
     z_new[group, neuron] = 0.0
     # old and new vertices in one order, and every interval as often as it has parts
     network = state.network[near]
-    before = interval - network
+    before = interval + network + 1
     moved = np.arange(len(z)) + np.searchsorted(before, np.arange(len(z)), side="right")
     order = np.empty(len(z) + len(head), dtype=int)
     order[moved], order[before + np.arange(len(head))] = np.arange(len(z)), np.arange(len(z), len(order))
@@ -174,78 +182,37 @@ def _layer(state: _State, weight, bias, leak: float, layer: int) -> tuple[_State
     z, slope = merged(z, z_new), slope.take(parts, axis=0)
     lit_at, lit_in = merged(state.lit_at, state.lit_in[interval]), state.lit_in[parts]
     fresh = _State(merged(state.network, network), merged(state.place, place), z, slope, lit_at, lit_in)
+    # inside an interval a neuron is on if it is at one of the ends
     above = z > 0
-    on = _on(fresh, above, rays)
+    on = np.delete(above[:-1] | above[1:], fresh.last[:-1], axis=0) if len(bias) > 1 else above[:-1] | above[1:]
     lit_at[:, layer], lit_in[:, layer] = above.any(1), on.any(1)
-    vertex, neuron = _where(z == 0)
-    switches = on[fresh.left[vertex], neuron] != on[fresh.left[vertex] + 1, neuron]
+    zero = z == 0
+    zero[fresh.ends] = False
+    vertex, neuron = _where(zero)
+    switches = on[fresh.right[vertex] - 1, neuron] != on[fresh.right[vertex], neuron]
     np.maximum(z, leak * z if leak else 0.0, out=z)
     slope *= np.where(on, 1.0, leak) if leak else on
     return fresh, moved, (vertex, np.full(len(vertex), layer + 1), neuron, switches)
 
 
-def _crossings(state: _State, z, slope, noise, rays) -> tuple[np.ndarray, ...]:
+def _crossings(state: _State, z, noise) -> tuple[np.ndarray, ...]:
     """Zeros strictly inside intervals, sorted: interval, neuron, nearest vertex, place, and how far rounding may move it."""
-    left, (first, last), above, below = state.left, state.ends, z > 0, z < 0
+    above, below = z > 0, z < 0
     inside = above[:-1] & below[1:]
     inside |= below[:-1] & above[1:]
-    inside[last[:-1]] = False  # from one network to the next
-    k, i = _where(inside)
-    here, there = np.abs(z[k, i]), np.abs(z[k + 1, i])
-    near = k + (there < here)
-    length = state.place[k + 1] - state.place[k]
-    # from the nearer end, so that nothing cancels
-    place = state.place[near] + np.where(near == k, here, -there) / (here + there) * length
-    found = [(left[k] + 1, i, near, place, noise(near, i) * length / (here + there))]
-    for vertex, side, way in ((first, 0, 1), (last, 1, -1)):  # the rays: z falls to 0 on the way out
-        tilt = way * rays[side]
-        b, i = np.nonzero((above[vertex] & (tilt > 0)) | (below[vertex] & (tilt < 0)))
-        near, interval = vertex[b], left[vertex[b]] + side
-        step, steep = -z[near, i] / slope[interval, i], np.abs(slope[interval, i])
-        found.append((interval, i, near, state.place[near] + step, noise(near, i) / steep + TOLERANCE * np.abs(step)))
-    interval, neuron, near, place, error = (np.concatenate(column) for column in zip(*found))
+    inside[state.last[:-1]] = False  # from one network to the next
+    k, neuron = _where(inside)
+    here, there, start, end = np.abs(z[k, neuron]), np.abs(z[k + 1, neuron]), state.place[k], state.place[k + 1]
+    ray = np.isinf(start) | np.isinf(end)
+    # from the nearer end, so that nothing cancels; on a ray from the finite one, and z at the other is the slope
+    back = np.where(ray, np.isinf(start), there < here)
+    near = k + back
+    steep = np.where(ray, np.where(back, here, there), (here + there) / np.where(ray, 1.0, end - start))
+    step = np.where(back, -there, here) / steep
+    place, error = state.place[near] + step, noise[near, neuron] / steep + TOLERANCE * np.abs(step)
+    interval = state.right[k]
     order = np.lexsort((place, interval))
     return interval[order], neuron[order], near[order], place[order], error[order]
-
-
-class _Noise:
-    """Up to where what the neurons of a layer see is only rounding: a part of the terms that it is a sum of."""
-
-    def __init__(self, state: _State, weight, bias):
-        self.state, self.offset, self.norm = state, TOLERANCE * np.abs(bias), TOLERANCE * np.abs(weight).sum(-1)
-        self.largest = np.abs(state.value).max(1)
-
-    def __call__(self, vertex, neuron=None) -> np.ndarray:
-        """For all neurons at these vertices, or for one at each."""
-        network, largest = self.state.network[vertex], self.largest[vertex]
-        if neuron is None:
-            return largest[:, None] * self.norm[network] + self.offset[network]
-        return largest * self.norm[network, neuron] + self.offset[network, neuron]
-
-    def silence(self, z) -> None:
-        """Set z to zero where it is only rounding; most often there is nothing to do, which a bound for all shows."""
-        highest = self.largest.max() * self.norm.max() + self.offset.max()
-        vertex, neuron = _where(np.abs(z) <= highest)
-        quiet = np.abs(z[vertex, neuron]) <= self(vertex, neuron)
-        z[vertex[quiet], neuron[quiet]] = 0.0
-
-    def rays(self, slope) -> list[np.ndarray]:
-        """The slopes of the neurons on the left and the right ray of each network, 0 where they are only rounding."""
-        rows = [self.state.left[end] + side for side, end in enumerate(self.state.ends)]
-        sizes = [np.abs(self.state.slope[row]).max(1, keepdims=True) * self.norm for row in rows]
-        return [np.where(np.abs(slope[row]) > size, slope[row], 0.0) for row, size in zip(rows, sizes)]
-
-
-def _on(state: _State, above, rays) -> np.ndarray:
-    """`(intervals, width)`: is the neuron on inside the interval? So it is if it is at an end, or grows from 0 along a ray."""
-    on = np.zeros(state.slope.shape, dtype=bool)
-    left = state.left
-    on[left] = above
-    on[left + 1] |= above
-    for side, way in ((0, -1), (1, 1)):
-        end = state.ends[side]
-        on[left[end] + side] |= (state.value[end] == 0) & (way * rays[side] > 0)
-    return on
 
 
 def _where(mask: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -254,40 +221,48 @@ def _where(mask: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _affine(state: _State, weight, bias) -> tuple[np.ndarray, ...]:
-    """What the next neurons see at the vertices, and its slope on the intervals."""
+    """What the next neurons see at the vertices, its slope on the intervals, and up to where z is only rounding."""
+    norm, offset = TOLERANCE * np.abs(weight).sum(-1), TOLERANCE * np.abs(bias)
+    largest = np.abs(state.value).max(1, keepdims=True)
     if len(bias) == 1:
-        return state.value @ weight[0].T + bias, state.slope @ weight[0].T
-    # all networks in one product: their rows one below the other, filled up to the longest
-    first, last = state.ends
-    of_interval = np.insert(state.network, last + 1, np.arange(len(bias)))
-    at = np.arange(len(state.network)) - first[state.network]
-    into = np.arange(len(of_interval)) - (first + np.arange(len(bias)))[of_interval]
-    longest = at.max() + 1
-    padded = np.zeros((len(bias), 2 * longest + 1, weight.shape[-1]))
-    flat_at, flat_into = state.network * padded.shape[1] + at, of_interval * padded.shape[1] + longest + into
-    padded.reshape(-1, weight.shape[-1])[flat_at] = state.value
-    padded.reshape(-1, weight.shape[-1])[flat_into] = state.slope
-    product = (padded @ weight.swapaxes(-1, -2)).reshape(-1, weight.shape[-2])
-    return product.take(flat_at, axis=0) + bias.take(state.network, axis=0), product.take(flat_into, axis=0)
+        z, slope, noise = state.value @ weight[0].T, state.slope @ weight[0].T, largest * norm
+    else:  # all networks in one product: their rows one below the other, filled up to the longest
+        at = np.arange(len(state.network)) - state.ends[state.network]
+        of_interval = np.delete(state.network, state.last)
+        into = np.delete(at, state.last)
+        longest = at.max() + 1
+        padded = np.zeros((len(bias), 2 * longest, weight.shape[-1]))
+        at, into = state.network * 2 * longest + at, of_interval * 2 * longest + longest + into
+        padded.reshape(-1, weight.shape[-1])[at] = state.value
+        padded.reshape(-1, weight.shape[-1])[into] = state.slope
+        product = (padded @ weight.swapaxes(-1, -2)).reshape(-1, weight.shape[-2])
+        z, slope, noise = product.take(at, axis=0), product.take(into, axis=0), largest * norm.take(state.network, axis=0)
+    limits = z[state.ends], noise[state.ends]  # a bias does not matter at infinity
+    z += bias if len(bias) == 1 else bias.take(state.network, axis=0)
+    noise += offset if len(bias) == 1 else offset.take(state.network, axis=0)
+    z[state.ends], noise[state.ends] = limits
+    return z, slope, noise
 
 
 def _finish(state: _State, weight, bias, rows) -> DeepSpline:
-    value, slope = _affine(state, weight, bias)
-    value, slope, left, last = value[:, 0], slope[:, 0], state.left, state.ends[1]
+    value, slope, _ = _affine(state, weight, bias)
+    value, slope, finite = value[:, 0], slope[:, 0], np.flatnonzero(np.isfinite(state.place))
+    right = state.right[finite]
     size = np.abs(state.slope).max(1)
-    size = np.maximum(size[left], size[left + 1]) * np.abs(weight).sum(-1)[state.network, 0]
-    kink = np.abs(slope[left + 1] - slope[left]) > TOLERANCE * size
-    end = slope[left[last] + 1]
-    outermost = np.stack([end, value[last] - end * state.place[last]], axis=1)
+    size = np.maximum(size[right - 1], size[right]) * np.abs(weight).sum(-1)[state.network[finite], 0]
+    kink = np.abs(slope[right] - slope[right - 1]) > TOLERANCE * size
+    columns = [state.network[finite], state.place[finite] + 0.0, value[finite], slope[right - 1], slope[right], kink]
+    outermost = slope[state.right[state.last] - 1]
+    outermost = np.stack([outermost, value[state.last - 1] - outermost * state.place[state.last - 1]], axis=1)
     vertex, layer, neuron, switches = rows
     others = state.lit_at[vertex]
     others[np.arange(len(vertex)), layer - 1] = True
+    vertex = vertex - 2 * state.network[vertex] - 1  # among the finite ones
     kept = kink.copy()
     kept[vertex] = True
     order = np.lexsort((neuron, layer, vertex))
     rows = [(np.cumsum(kept) - 1)[vertex], layer, neuron, switches, others.all(1)]
-    columns = [state.network, state.place + 0.0, value, slope[left], slope[left + 1], kink]
-    return DeepSpline((len(last),), *(c[kept] for c in columns), *(r[order] for r in rows), outermost)
+    return DeepSpline((len(bias),), *(c[kept] for c in columns), *(r[order] for r in rows), outermost)
 
 
 def _joined(parts: list[DeepSpline], batch_shape, step: int) -> DeepSpline:
@@ -305,8 +280,8 @@ def _arrays(net: ReLUNet) -> tuple[list[np.ndarray], list[np.ndarray]]:
     """Weights `(networks, out, in)` and biases `(networks, out)` in float64."""
     if net.sizes[0] != 1 or net.sizes[-1] != 1 or len(net.sizes) < 3:
         raise ValueError(f"a network of one input, one output and at least one hidden layer is needed; got {net}")
+    if not net.vector().isfinite().all():
+        raise ValueError("a network with weights that are NaN or infinite has no breakpoints: did its training diverge?")
     weights = [w.detach().cpu().double().numpy().reshape(-1, *w.shape[-2:]) for w in net.weights]
     biases = [b.detach().cpu().double().numpy().reshape(-1, b.shape[-1]) for b in net.biases]
-    if not all(np.isfinite(a).all() for a in (*weights, *biases)):
-        raise ValueError("a network with weights that are NaN or infinite has no breakpoints: did its training diverge?")
     return weights, biases
