@@ -19,7 +19,7 @@ COLORS = {
     "gold": "#e69f00",
     "black": "#333333",
 }
-DIVERGING, SEQUENTIAL = "RdBu_r", "cividis"
+SEQUENTIAL = "cividis"
 
 STYLE = {
     "figure.figsize": (6.4, 3.4),
