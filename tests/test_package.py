@@ -36,7 +36,7 @@ BELOW = {
     "growth": {"nets", "plots", "train", "geometry", "data"},
     "experiments": {"nets", "plots", "train", "geometry", "boolean", "splines", "growth", "data", "_paths"},
     "__init__": {"nets"},
-    "__main__": {"claims", "ledger", "experiments", "_paths"},
+    "__main__": {"claims", "ledger", "experiments", "boolean", "_paths"},
 }
 
 

@@ -219,14 +219,17 @@ def test_a_claim_can_be_linked_and_its_math_is_typeset_when_opened(visit, addres
 def test_all_statements_of_the_ledger_are_good_tex(visit, address):
     window = visit(viewport={"width": 390, "height": 844})
     page = window.open(f"{address}book/ledger.html")
-    wrong = page.eval_on_selector_all("#ledger span.tex", """async (all) => {
+    wrong = page.eval_on_selector_all(
+        "#ledger span.tex",
+        """async (all) => {
       const wrong = [];
       for (const e of all) {
         const mml = await MathJax.tex2mmlPromise(e.textContent.slice(2, -2));
         if (mml.includes('merror')) wrong.push(e.closest('tr').id + e.textContent);
       }
       return wrong;
-    }""")
+    }""",
+    )
     assert wrong == []
     page.eval_on_selector_all(
         "#ledger span.tex",

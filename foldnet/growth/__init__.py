@@ -1,0 +1,1 @@
+"""Networks that add a neuron, and so a fold, where one is missing."""

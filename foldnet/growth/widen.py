@@ -1,0 +1,36 @@
+"""Add neurons to a hidden layer, the move that every way of growing ends with."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+
+
+def widen(net, layer: int, incoming, bias, outgoing):
+    """The network with k more neurons in hidden layer `layer` (0 is the first).
+
+    `incoming` `(*batch, k, in)` and `bias` `(*batch, k)` are what the new neurons read, `outgoing` `(*batch, out, k)` what they
+    add to the next layer; each may lack the batch axes. Zero outgoing weights leave the function as it is.
+    """
+    hidden = len(net.weights) - 1
+    if not 0 <= layer < hidden:
+        raise ValueError(f"hidden layers of a {net} are numbered 0 to {hidden - 1}; got {layer}")
+    incoming, bias, outgoing = (_like(net, a) for a in (incoming, bias, outgoing))
+    k = bias.shape[-1] if bias.ndim else 0
+    needed = {"incoming": (k, net.sizes[layer]), "bias": (k,), "outgoing": (net.sizes[layer + 2], k)}
+    for (name, shape), a in zip(needed.items(), (incoming, bias, outgoing)):
+        if a.shape[max(a.ndim - len(shape), 0) :] != shape:
+            raise ValueError(f"{k} new neurons in layer {layer} of a {net} need {name} of shape {shape}; got {tuple(a.shape)}")
+    batch = net.batch_shape
+    incoming, bias, outgoing = (a.expand(*batch, *shape) for a, shape in zip((incoming, bias, outgoing), needed.values()))
+    weights, biases = list(net.weights), list(net.biases)
+    weights[layer] = torch.cat([weights[layer], incoming], dim=-2)
+    biases[layer] = torch.cat([biases[layer], bias], dim=-1)
+    weights[layer + 1] = torch.cat([weights[layer + 1], outgoing], dim=-1)
+    return replace(net, weights=tuple(weights), biases=tuple(biases))
+
+
+def _like(net, a) -> Tensor:
+    return torch.as_tensor(a, dtype=net.dtype, device=net.device)
