@@ -21,6 +21,7 @@ MNIST_FILES = {
     "t10k-images-idx3-ubyte.gz": "9fb629c4189551a2d022fa330f9573f3",
     "t10k-labels-idx1-ubyte.gz": "ec29112dd5afa0611ce80d1b7f02629c",
 }
+SECONDS_TO_ANSWER = 10  # behind a wall that answers nothing, a missing file is found out after this long for each mirror
 CIFAR_MIRRORS = ("https://www.cs.toronto.edu/~kriz/",)
 CIFAR_ARCHIVE = {"cifar-10-binary.tar.gz": "c32a1d4ab5d03f1284b67883e8d87530"}
 CIFAR_BATCHES = {
@@ -136,9 +137,10 @@ def _file(folder: str, name: str, md5: str, mirrors: tuple[str, ...]) -> Path:
 
     cache = Path(pooch.os_cache("foldnet")) / folder
     pooch.get_logger().setLevel("WARNING")
+    ask = pooch.HTTPDownloader(timeout=SECONDS_TO_ANSWER)
     for mirror in mirrors:
         try:
-            return Path(pooch.retrieve(mirror + name, known_hash=f"md5:{md5}", fname=name, path=cache))
+            return Path(pooch.retrieve(mirror + name, known_hash=f"md5:{md5}", fname=name, path=cache, downloader=ask))
         except (OSError, ValueError):
             continue
     raise DataMissing(

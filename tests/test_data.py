@@ -5,6 +5,7 @@ import gzip
 import hashlib
 import http.server
 import os
+import socket
 import threading
 
 import numpy as np
@@ -55,6 +56,26 @@ def test_download_falls_back_to_the_next_mirror_and_is_cached(server):
     path = data._file("small", "small.gz", md5, mirrors)
     assert np.array_equal(data._idx(path), images)
     assert data._file("small", "small.gz", md5, ("http://127.0.0.1:9/",)) == path  # from the cache: that mirror is dead
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_torn_file_in_the_cache_is_fetched_again(server):
+    address, md5, images = server
+    path = data._file("small", "small.gz", md5, (address,))
+    path.write_bytes(path.read_bytes()[:20])
+    assert np.array_equal(data._idx(data._file("small", "small.gz", md5, (address,))), images)
+
+
+def test_a_mirror_that_never_answers_is_given_up(server, monkeypatch):
+    monkeypatch.setattr(data, "SECONDS_TO_ANSWER", 0.2)
+    with socket.create_server(("127.0.0.1", 0)) as silent, pytest.raises(data.DataMissing, match="could not be fetched"):
+        data._file("small", "small.gz", "0" * 32, (f"http://127.0.0.1:{silent.getsockname()[1]}/",))
+
+
+def test_without_mnist_a_sentence_says_what_to_do(server, monkeypatch):
+    monkeypatch.setattr(data, "MNIST_MIRRORS", ("http://127.0.0.1:9/", "http://127.0.0.1:9/other/"))
+    with pytest.raises(data.DataMissing, match="go online once, or put it in FOLDNET_DATA/mnist/"):
+        data.mnist()
 
 
 def test_wrong_bytes_are_refused(server):
