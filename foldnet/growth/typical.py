@@ -1,0 +1,89 @@
+"""Which mistake stands for the others: loss-weighted k-means over what a network gets wrong."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor
+
+
+def logits(net, x) -> Tensor:
+    """One column a class, `(*batch, n, classes)`: a network with a single output z stands for the two classes (0, z)."""
+    return _two(net(x))
+
+
+def predictions(net, x) -> Tensor:
+    """The class with the largest logit, `(*batch, n)`; the smaller one where two are equal."""
+    return logits(net, x).argmax(-1)
+
+
+def accuracy(net, x, y) -> Tensor:
+    """The share of instances predicted correctly, `(*batch,)`; `y` as in `labels`."""
+    guess = predictions(net, x)
+    return (guess == labels(net, y)).to(torch.float64).mean(-1)
+
+
+def losses(net, x, y) -> Tensor:
+    """Cross-entropy of each instance, `(*batch, n)`."""
+    z, label = logits(net, x), labels(net, y)
+    return z.logsumexp(-1) - _at(z, label.expand(z.shape[:-1]))
+
+
+def labels(net, y) -> Tensor:
+    """Class numbers `(n,)` or `(*batch, n)` in int64, also from the targets that `fit` takes, `(..., n, out)`.
+
+    Float values are targets and integers class numbers, so that no shape has to be guessed.
+    """
+    y, out = torch.as_tensor(y, device=net.device), net.sizes[-1]
+    if y.is_floating_point():
+        if y.ndim < 2 or y.shape[-1] != out:
+            raise ValueError(f"targets of a {net} have {out} columns (or give whole class numbers); got {tuple(y.shape)}")
+        y = (y[..., 0] > 0.5).long() if out == 1 else y.argmax(-1)
+    y = y.long()
+    if y.numel() and not (0 <= int(y.min()) and int(y.max()) < max(out, 2)):
+        raise ValueError(f"classes of a {net} are 0 to {max(out, 2) - 1}; got {int(y.min())} to {int(y.max())}")
+    return y
+
+
+def typical(net, x, y, clusters: int = 5, only_wrong: bool = True, seed: int = 0) -> int:
+    """The number of the instance that stands for the costliest kind of mistake of one network.
+
+    Clusters the mis-predicted instances by k-means with their losses as weights, takes the cluster with the highest mean loss and
+    of it the instance closest to the centroid: always one that is mis-predicted. With `only_wrong=False` all instances are
+    clustered, as the slides print it, and the one returned may be predicted correctly (S0-alg-find-typical).
+    """
+    if net.batch_shape:
+        raise ValueError(f"one network has a typical mistake, not a batch of shape {net.batch_shape}: choose one, as in nets[0]")
+    loss, wrong = losses(net, x, y), predictions(net, x) != labels(net, y)
+    if only_wrong and not wrong.any():
+        raise ValueError(f"all {len(wrong)} instances are predicted correctly: there is no typical mistake to fold at")
+    chosen = torch.nonzero(wrong).flatten() if only_wrong else torch.arange(len(wrong))
+    points = torch.as_tensor(x, dtype=torch.float64)[chosen].cpu().numpy()
+    return int(chosen[_representative(points, loss[chosen].double().cpu().numpy(), clusters, seed)])
+
+
+def _representative(points: np.ndarray, weight: np.ndarray, clusters: int, seed: int) -> int:
+    """The row closest to the centroid of the cluster whose mean weight is highest."""
+    if clusters < 1:
+        raise ValueError(f"k-means needs at least one cluster; got {clusters}")
+    clusters = min(clusters, len(np.unique(points, axis=0)))
+    if clusters == 1:
+        member, centre = np.zeros(len(points), int), np.average(points, axis=0, weights=weight)[None]
+    else:
+        from sklearn.cluster import KMeans
+
+        kmeans = KMeans(clusters, n_init=1, random_state=seed).fit(points, sample_weight=weight)
+        member, centre = kmeans.labels_, kmeans.cluster_centers_
+    mean = [weight[member == c].mean() if (member == c).any() else -np.inf for c in range(clusters)]
+    worst = int(np.argmax(mean))
+    distance = np.square(points - centre[worst]).sum(1)
+    return int(np.argmin(np.where(member == worst, distance, np.inf)))
+
+
+def _two(z: Tensor) -> Tensor:
+    return torch.cat([torch.zeros_like(z), z], -1) if z.shape[-1] == 1 else z
+
+
+def _at(values: Tensor, index: Tensor) -> Tensor:
+    """`values[..., index]` for one index at each place."""
+    return values.gather(-1, index.unsqueeze(-1)).squeeze(-1)

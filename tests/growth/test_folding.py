@@ -1,0 +1,184 @@
+"""Segments, boundaries, fold points and the new neuron, against autograd, numerical projection and the network itself."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import minimize
+
+from foldnet.growth.folding import boundary, fold, fold_neuron, grow, project, segment
+from foldnet.growth.tasks import one_hot, sine
+from foldnet.growth.typical import logits, predictions
+from foldnet.growth.widen import widen
+from foldnet.nets import ReLUNet
+
+shapes = st.tuples(st.integers(2, 4), st.integers(1, 5), st.integers(1, 4))
+
+
+def problem(sizes, seed, batch=(), n=40, init="torch"):
+    """Random networks with random labels: many mistakes, many patterns."""
+    rng = np.random.default_rng(seed)
+    x = torch.as_tensor(rng.normal(size=(n, sizes[0])))
+    y = torch.as_tensor(rng.integers(0, max(2, sizes[-1]), n))
+    return ReLUNet.random(sizes, batch=batch, init=init, seed=seed), x, y
+
+
+def test_segment_is_the_autograd_jacobian_and_reproduces_the_value():
+    net, x, _ = problem((3, 6, 4), seed=1)
+    weight, bias = segment(net, x)
+    jacobian = torch.stack([torch.func.jacrev(lambda p: net(p[None])[0])(p) for p in x])
+    assert torch.allclose(weight, jacobian, atol=1e-13)
+    assert torch.allclose((weight @ x[..., None])[..., 0] + bias, net(x), atol=1e-13)
+    same = (net.pattern(x)[:, None] == net.pattern(x)[None]).all(-1)
+    pairs = torch.nonzero(same & ~torch.eye(len(x), dtype=torch.bool))
+    assert len(pairs) > 10
+    for i, j in pairs:
+        assert torch.allclose(weight[i] @ x[j] + bias[i], net(x)[j], atol=1e-12)
+
+
+@pytest.mark.parametrize("out", [1, 2, 4])
+def test_on_the_boundary_the_two_classes_tie(out):
+    net, x, _ = problem((3, 5, out), seed=2, init="glorot")
+    i, j = 0, max(out, 2) - 1
+    w, b = boundary(net, x, i, j)
+    z = logits(net, x)
+    assert torch.allclose((w * x).sum(-1) + b, z[:, i] - z[:, j], atol=1e-12)
+    foot = project(x, w, b)
+    same = (net.pattern(foot) == net.pattern(x)).all(-1)
+    assert same.any()
+    tie = logits(net, foot)[same]
+    assert torch.allclose(tie[:, i], tie[:, j], atol=1e-12)
+
+
+def test_closed_form_is_the_numerical_projection():
+    rng = np.random.default_rng(3)
+    for n in (2, 3, 6):
+        x, w, b = rng.normal(size=n), rng.normal(size=n), rng.normal()
+        constraint = {"type": "eq", "fun": lambda d, w=w, b=b: w @ d + b}
+        found = minimize(lambda d, x=x: np.sum((d - x) ** 2), np.zeros(n), method="SLSQP", constraints=[constraint])
+        assert np.allclose(project(x, w, b).numpy(), found.x, atol=1e-5)
+
+
+@settings(deadline=None, max_examples=60)
+@given(shapes, st.integers(0, 10_000), st.floats(0, 2))
+def test_a_fold_keeps_what_it_promises(sizes, seed, size):
+    net, x, y = problem(sizes, seed)
+    found = fold(net, x, y, seed=seed, size=size)
+    grown = grow(net, found)
+    change = (grown(x) - net(x)).abs().max().item()
+    assert grown.sizes == (sizes[0], sizes[1] + 1, sizes[2])
+    assert change <= size * (1 + 1e-9) + 1e-12
+    assert all(torch.isfinite(v.double()).all() for v in vars(found).values())
+    if size == 0:
+        assert change == 0
+    else:
+        assert change >= 0.99 * size or change == 0
+    # on the inactive side nothing changes at all
+    before = (x @ found.incoming[0] + found.bias) <= 0
+    assert torch.equal(grown(x)[before], net(x)[before]) or (grown(x) - net(x))[before].abs().max() < 1e-12
+
+
+@settings(deadline=None, max_examples=60)
+@given(shapes, st.integers(0, 10_000))
+def test_the_neuron_vanishes_at_the_fold_point_and_sees_the_mistake(sizes, seed):
+    net, x, y = problem(sizes, seed)
+    found = fold(net, x, y, seed=seed)
+    scale = found.incoming.norm() * (1 + found.point.norm())
+    assert abs(found.incoming[0] @ found.point + found.bias[0]) <= 1e-12 * scale
+    assert found.incoming[0] @ found.instance + found.bias[0] >= -1e-12 * scale
+    assert abs(found.along @ found.normal) <= 1e-10 * found.normal.norm()
+    assert found.along.norm().item() == pytest.approx(1)
+    # 45 degrees between the neuron and the normal: a real fold, neither parallel nor along the boundary
+    cosine = abs(found.incoming[0] @ found.normal) / found.incoming.norm() / found.normal.norm()
+    assert cosine.item() == pytest.approx(2**-0.5, abs=1e-6)
+    assert predictions(net, found.instance[None]).item() != found.true.item() or (predictions(net, x) == y).all()
+
+
+def test_the_boundary_bends_by_the_stated_normal_and_stays_on_the_other_side():
+    """S0-thm-3: normal w on the inactive side, w + (w_B,i - w_B,j) w_A on the active one."""
+    nets, x, y = problem((2, 4, 3), seed=11, batch=20)
+    first = int(fold(nets, x, y).inside.nonzero()[0])
+    net = nets[first]
+    found = fold(net, x, y, size=0.3)
+    assert not found.flat
+    grown, i, j = grow(net, found), int(found.predicted), int(found.true)
+    step = 1e-6 * found.incoming[0]
+    for side, extra in ((-1, 0.0), (1, 1.0)):
+        w, b = boundary(grown, (found.point + side * step)[None], i, j)
+        jump = (found.outgoing[i, 0] - found.outgoing[j, 0]) * found.incoming[0]
+        assert torch.allclose(w[0], found.normal + extra * jump, atol=1e-10)
+        assert abs(w[0] @ found.point + b[0]) < 1e-10  # both half-boundaries pass through x_f
+    assert jump.norm() > 0.1
+
+
+@pytest.mark.parametrize("out", [1, 2, 3])
+def test_a_batch_of_folds_is_its_folds(out):
+    nets, x, y = problem((2, 3, out), seed=5, batch=(2, 3))
+    many = fold_neuron(nets, x, y, seed=10)
+    assert [tuple(a.shape) for a in many] == [(2, 3, 1, 2), (2, 3, 1), (2, 3, out, 1)]
+    for k in range(6):
+        index = divmod(k, 3)
+        one = fold_neuron(nets[index], x, y, seed=10)
+        assert all(torch.allclose(a[index], b, atol=1e-12) for a, b in zip(many, one))
+    assert widen(nets, 0, *many).sizes == (2, 4, out)
+    own = fold_neuron(nets, x.expand(2, 3, -1, -1), y.expand(2, 3, -1), seed=10)
+    assert all(torch.allclose(a, b) for a, b in zip(many, own))
+
+
+def test_float_targets_are_understood():
+    nets, x, y = problem((2, 3, 2), seed=6, batch=4)
+    assert all(torch.equal(a, b) for a, b in zip(fold_neuron(nets, x, y), fold_neuron(nets, x, one_hot(y))))
+    single, x, y = problem((2, 3, 1), seed=6, batch=4)
+    assert all(torch.equal(a, b) for a, b in zip(fold_neuron(single, x, y), fold_neuron(single, x, y.double()[:, None])))
+
+
+def dead(out=2):
+    """Two units that are off everywhere near the data, and an output that says class 0."""
+    return ReLUNet([[[1.0, 0.0], [0.0, 1.0]], np.ones((out, 2))], [[-50.0, -50.0], [1.0, 0.0][:out]])
+
+
+@pytest.mark.parametrize("out", [1, 2])
+def test_a_dead_layer_gets_a_neuron_that_lives(out):
+    x, y = sine(100, seed=1)
+    found = fold(dead(out), x, y)
+    assert found.flat
+    assert not found.inside
+    active = (x @ found.incoming[0] + found.bias) > 0
+    assert 0 < active.sum() < len(x)
+    assert active[torch.nonzero((x == found.instance).all(-1)).item()]
+
+
+def test_no_mistake_folds_at_the_highest_loss():
+    x = torch.tensor([[-1.0, 0.25], [-0.5, 0.0], [0.125, 0.5], [2.0, 1.0]]).double()
+    y = (x[:, 0] > 0).long()
+    net = ReLUNet([[[1.0, 0.0], [-1.0, 0.0]], [[0.0, 1.0], [1.0, 0.0]]], [[0.0, 0.0], [0.0, 0.0]])
+    assert (predictions(net, x) == y).all()
+    found = fold(net, x, y)
+    assert found.instance.tolist() == [0.125, 0.5]
+    assert (int(found.predicted), int(found.true)) == (0, 1)
+    assert abs(found.point[0]) < 1e-12
+
+
+def test_only_one_class_and_equal_points_give_no_nan():
+    net = dead()
+    x, y = torch.ones(5, 2).double(), torch.ones(5).long()
+    found = fold(net, x, y)
+    assert all(torch.isfinite(v.double()).all() for v in vars(found).values())
+
+
+@pytest.mark.parametrize(
+    ("act", "sentence"),
+    [
+        (lambda x, y: fold(ReLUNet.random((2, 3, 3, 2)), x, y), "one hidden layer"),
+        (lambda x, y: fold(ReLUNet.random((1, 3, 2)), x[:, :1], y), "at least two inputs"),
+        (lambda x, y: fold(ReLUNet.random((2, 3, 2)), x, y, size=-1), "size is at least 0"),
+        (lambda x, y: fold(ReLUNet.random((2, 3, 2)), x, y, angle=2), "angle between"),
+        (lambda x, y: fold(ReLUNet.random((2, 3, 2)), x, y + 1), "classes of a"),
+        (lambda x, y: fold(ReLUNet.random((2, 3, 2)), x, y.double()), "2 columns"),
+        (lambda x, y: project(x[0], [0.0, 0.0], 1.0), "normal other than 0"),
+    ],
+)
+def test_bad_input_gets_one_sentence(act, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        act(*sine(50))
