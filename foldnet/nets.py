@@ -1,35 +1,46 @@
-"""A ReLU network as a value: one network or a million, the same object."""
+"""A network as a value: one network or a million, the same object."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from torch import Tensor
 
+if TYPE_CHECKING:
+    from typing import Self
+
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ReLUNet:
-    """A fully connected (leaky) ReLU network, or a batch of them with the same shape.
+class Network:
+    """A fully connected network, or a batch of them with the same shape: what `ReLUNet` and its smooth relatives share.
 
     `weights[l]` has shape `(*batch, out, in)` and `biases[l]` shape `(*batch, out)`. The last layer is affine; every layer
-    before it is followed by `max(z, leak * z)`. Nothing changes a network in place: every method returns a new value.
+    before it is followed by `activate`. Nothing changes a network in place: every method returns a new value.
     """
 
     weights: tuple[Tensor, ...]
     biases: tuple[Tensor, ...]
-    leak: float = 0.0
 
     def __post_init__(self):
         weights, biases = tuple(map(_tensor, self.weights)), tuple(map(_tensor, self.biases))
         dtype = weights[0].dtype if weights else None
         object.__setattr__(self, "weights", tuple(w.to(dtype) for w in weights))
         object.__setattr__(self, "biases", tuple(b.to(dtype) for b in biases))
-        object.__setattr__(self, "leak", float(self.leak))
         _validate(self)
+
+    def activate(self, z: Tensor) -> Tensor:
+        """What a hidden neuron makes of its preactivation."""
+        raise NotImplementedError
+
+    @property
+    def slopes_at_zero(self) -> tuple[float, float]:
+        """The derivative of the activation at 0 from the left and from the right."""
+        raise NotImplementedError
 
     # ---- what it is ----------------------------------------------------------------------------------------------
 
@@ -59,8 +70,11 @@ class ReLUNet:
     def __repr__(self) -> str:
         shape = "-".join(map(str, self.sizes))
         batch = f", batch {self.batch_shape}" if self.batch_shape else ""
-        leak = f", leak {self.leak:g}" if self.leak else ""
-        return f"ReLUNet({shape}{batch}{leak}, {str(self.dtype).removeprefix('torch.')})"
+        return f"{type(self).__name__}({shape}{batch}{self._kind()}, {str(self.dtype).removeprefix('torch.')})"
+
+    def _kind(self) -> str:
+        """What `repr` says of the activation."""
+        return ""
 
     # ---- what it computes ----------------------------------------------------------------------------------------
 
@@ -69,31 +83,15 @@ class ReLUNet:
         return self._forward(x)[-1]
 
     def preactivations(self, x) -> list[Tensor]:
-        """What each hidden neuron sees before the ReLU: one tensor `(*batch, n, width)` for each hidden layer."""
+        """What each hidden neuron sees before its activation: one tensor `(*batch, n, width)` for each hidden layer."""
         return self._forward(x)[:-1]
-
-    def pattern(self, x) -> Tensor:
-        """Which hidden neurons are active (z > 0) at each point: `(*batch, n, hidden)`, layer after layer."""
-        hidden = self.preactivations(x)
-        if not hidden:
-            return torch.zeros(*self(x).shape[:-1], 0, dtype=torch.bool, device=self.device)
-        return torch.cat([z > 0 for z in hidden], dim=-1)
-
-    def jacobian(self, x) -> Tensor:
-        """The slope of the linear piece each point lies in: `(*batch, n, out, in)`; on a crease, the piece where z <= 0."""
-        slope = self.weights[0].unsqueeze(-3)
-        for z, w in zip(self.preactivations(x), self.weights[1:]):
-            gate = torch.ones_like(z).where(z > 0, self.leak)
-            slope = w.unsqueeze(-3) @ (gate.unsqueeze(-1) * slope)
-        return slope.expand(*self(x).shape, self.sizes[0])
 
     def _forward(self, x) -> list[Tensor]:
         x = self._points(x)
         layers = []
         for w, b in zip(self.weights, self.biases):
-            z = x @ w.mT + b.unsqueeze(-2)
-            layers.append(z)
-            x = torch.where(z > 0, z, self.leak * z)
+            x = self.activate(layers[-1]) if layers else x
+            layers.append(x @ w.mT + b.unsqueeze(-2))
         return layers
 
     def _points(self, x) -> Tensor:
@@ -113,7 +111,7 @@ class ReLUNet:
         parts = [p for w, b in zip(self.weights, self.biases) for p in (w.flatten(-2), b)]
         return torch.cat(parts, dim=-1)
 
-    def with_vector(self, vector: Tensor) -> ReLUNet:
+    def with_vector(self, vector: Tensor) -> Self:
         """The network with these parameters and this shape; differentiable in `vector`, the inverse of `vector()`."""
         if vector.shape[-1] != self.parameter_count:
             raise ValueError(f"a {self} has {self.parameter_count} parameters; got a vector of {vector.shape[-1]}")
@@ -122,20 +120,68 @@ class ReLUNet:
             weights.append(vector[..., start : start + o * i].unflatten(-1, (o, i)))
             biases.append(vector[..., start + o * i : start + o * (i + 1)])
             start += o * (i + 1)
-        return _trusted(weights, biases, self.leak)
+        return self._with(weights, biases)
 
-    def to(self, *args, **kwargs) -> ReLUNet:
+    def to(self, *args, **kwargs) -> Self:
         """Another dtype or device, as `torch.Tensor.to`."""
-        return _trusted([w.to(*args, **kwargs) for w in self.weights], [b.to(*args, **kwargs) for b in self.biases], self.leak)
+        return self._with([w.to(*args, **kwargs) for w in self.weights], [b.to(*args, **kwargs) for b in self.biases])
 
-    def __getitem__(self, index) -> ReLUNet:
+    def __getitem__(self, index) -> Self:
         """Some networks of the batch: `nets[3]`, `nets[:10]`, `nets[loss < 0.1]`."""
         if not self.batch_shape:
             raise IndexError("this is one network, not a batch of them")
         batch = torch.arange(self.biases[0][..., 0].numel()).reshape(self.batch_shape)
         chosen = batch[index.cpu() if isinstance(index, Tensor) else index].to(self.device)
         weights = [w.flatten(0, -3)[chosen] for w in self.weights]
-        return _trusted(weights, [b.flatten(0, -2)[chosen] for b in self.biases], self.leak)
+        return self._with(weights, [b.flatten(0, -2)[chosen] for b in self.biases])
+
+    def _with(self, weights, biases) -> Self:
+        """The same kind of network without the checks of the constructor: for values made from a valid one, and in autograd."""
+        net = object.__new__(type(self))
+        net.__dict__.update(self.__dict__, weights=tuple(weights), biases=tuple(biases))
+        return net
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ReLUNet(Network):
+    """A fully connected (leaky) ReLU network, or a batch of them with the same shape.
+
+    `weights[l]` has shape `(*batch, out, in)` and `biases[l]` shape `(*batch, out)`. The last layer is affine; every layer
+    before it is followed by `max(z, leak * z)`. Nothing changes a network in place: every method returns a new value.
+    """
+
+    leak: float = 0.0
+
+    def __post_init__(self):
+        super().__post_init__()
+        object.__setattr__(self, "leak", float(self.leak))
+        if not 0 <= self.leak < 1:
+            raise ValueError(f"leak is in [0, 1), 0 for ReLU; got {self.leak}")
+
+    def activate(self, z: Tensor) -> Tensor:
+        return torch.where(z > 0, z, self.leak * z)
+
+    @property
+    def slopes_at_zero(self) -> tuple[float, float]:
+        return self.leak, 1.0
+
+    def _kind(self) -> str:
+        return f", leak {self.leak:g}" if self.leak else ""
+
+    def pattern(self, x) -> Tensor:
+        """Which hidden neurons are active (z > 0) at each point: `(*batch, n, hidden)`, layer after layer."""
+        hidden = self.preactivations(x)
+        if not hidden:
+            return torch.zeros(*self(x).shape[:-1], 0, dtype=torch.bool, device=self.device)
+        return torch.cat([z > 0 for z in hidden], dim=-1)
+
+    def jacobian(self, x) -> Tensor:
+        """The slope of the linear piece each point lies in: `(*batch, n, out, in)`; on a crease, the piece where z <= 0."""
+        slope = self.weights[0].unsqueeze(-3)
+        for z, w in zip(self.preactivations(x), self.weights[1:]):
+            gate = torch.ones_like(z).where(z > 0, self.leak)
+            slope = w.unsqueeze(-3) @ (gate.unsqueeze(-1) * slope)
+        return slope.expand(*self(x).shape, self.sizes[0])
 
     def to_sequential(self) -> torch.nn.Sequential:
         """The same function as a `torch.nn.Sequential`, exactly: Linear and (Leaky)ReLU modules."""
@@ -179,36 +225,38 @@ class ReLUNet:
         `init` is `"torch"` (uniform on +-1/sqrt(fan-in), biases too: the default of torch.nn.Linear), `"he"` (normal, variance
         2/fan-in, no bias) or `"glorot"` (normal, variance 2/(fan-in + fan-out), no bias).
         """
-        batch = (batch,) if isinstance(batch, int) else tuple(batch)
-        if len(sizes) < 2 or min(sizes) < 1 or min(batch, default=1) < 1:
-            raise ValueError(
-                f"sizes need at least an input and an output, and no empty layer or batch; got {tuple(sizes)}, batch {batch}"
-            )
-        rng = np.random.default_rng(seed)
-        weights, biases = [], []
-        for i, o in pairwise(sizes):
-            if init == "torch":
-                weights.append(rng.uniform(-1, 1, (*batch, o, i)) / np.sqrt(i))
-                biases.append(rng.uniform(-1, 1, (*batch, o)) / np.sqrt(i))
-            elif init in ("he", "glorot"):
-                weights.append(rng.normal(size=(*batch, o, i)) * np.sqrt(2 / (i if init == "he" else i + o)))
-                biases.append(np.zeros((*batch, o)))
-            else:
-                raise ValueError(f"init is 'torch', 'he' or 'glorot'; got {init!r}")
-        return cls([torch.as_tensor(w, dtype=dtype) for w in weights], [torch.as_tensor(b, dtype=dtype) for b in biases], leak)
+        return cls(*draw(sizes, batch, init, seed, dtype), leak)
+
+
+def draw(sizes: Sequence[int], batch, init: str, seed: int, dtype) -> tuple[list[Tensor], list[Tensor]]:
+    """Random weights and biases of a network of these sizes, as `ReLUNet.random` describes them."""
+    batch = (batch,) if isinstance(batch, int) else tuple(batch)
+    if len(sizes) < 2 or min(sizes) < 1 or min(batch, default=1) < 1:
+        raise ValueError(
+            f"sizes need at least an input and an output, and no empty layer or batch; got {tuple(sizes)}, batch {batch}"
+        )
+    rng = np.random.default_rng(seed)
+    weights, biases = [], []
+    for i, o in pairwise(sizes):
+        if init == "torch":
+            weights.append(rng.uniform(-1, 1, (*batch, o, i)) / np.sqrt(i))
+            biases.append(rng.uniform(-1, 1, (*batch, o)) / np.sqrt(i))
+        elif init in ("he", "glorot"):
+            weights.append(rng.normal(size=(*batch, o, i)) * np.sqrt(2 / (i if init == "he" else i + o)))
+            biases.append(np.zeros((*batch, o)))
+        else:
+            raise ValueError(f"init is 'torch', 'he' or 'glorot'; got {init!r}")
+    return [torch.as_tensor(w, dtype=dtype) for w in weights], [torch.as_tensor(b, dtype=dtype) for b in biases]
 
 
 def stack(nets: Sequence[ReLUNet]) -> ReLUNet:
     """Networks of one shape as one batch, a new first axis."""
     if not nets:
         raise ValueError("an empty list of networks has no shape to stack")
-    if len({(n.sizes, n.batch_shape, n.leak) for n in nets}) > 1:
-        raise ValueError(f"networks of one shape and leak stack; got {', '.join(map(repr, nets))}")
-    return _trusted(
-        [torch.stack(w) for w in zip(*(n.weights for n in nets))],
-        [torch.stack(b) for b in zip(*(n.biases for n in nets))],
-        nets[0].leak,
-    )
+    if len({(type(n), n.sizes, n.batch_shape, *(getattr(n, f.name) for f in fields(n)[2:])) for n in nets}) > 1:
+        raise ValueError(f"networks of one shape and activation stack; got {', '.join(map(repr, nets))}")
+    weights, biases = zip(*(n.weights for n in nets)), zip(*(n.biases for n in nets))
+    return nets[0]._with(map(torch.stack, weights), map(torch.stack, biases))
 
 
 def _tensor(a) -> Tensor:
@@ -218,15 +266,7 @@ def _tensor(a) -> Tensor:
     return torch.as_tensor(a if a.dtype == np.float32 else a.astype(np.float64))
 
 
-def _trusted(weights, biases, leak: float) -> ReLUNet:
-    """A network without the checks of the constructor: for values made from a valid network, and inside autograd or vmap."""
-    net = object.__new__(ReLUNet)
-    for name, value in (("weights", tuple(weights)), ("biases", tuple(biases)), ("leak", leak)):
-        object.__setattr__(net, name, value)
-    return net
-
-
-def _validate(net: ReLUNet) -> None:
+def _validate(net: Network) -> None:
     if not net.weights or len(net.weights) != len(net.biases):
         raise ValueError(
             f"a network has one bias vector for each weight matrix, at least one; got {len(net.weights)} and {len(net.biases)}"
@@ -243,5 +283,3 @@ def _validate(net: ReLUNet) -> None:
             raise ValueError(f"layer {layer} is empty: weights {tuple(w.shape)} (an empty batch, or a layer without neurons)")
         if not (torch.isfinite(w).all() and torch.isfinite(b).all()):
             raise ValueError(f"layer {layer} has weights or biases that are NaN or infinite")
-    if not 0 <= net.leak < 1:
-        raise ValueError(f"leak is in [0, 1), 0 for ReLU; got {net.leak}")

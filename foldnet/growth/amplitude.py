@@ -1,0 +1,83 @@
+"""How far to go along a direction that theory gives only at first order: a line search that never makes things worse."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from ..nets import Network
+from .expressivity import data, onward, point_losses
+from .neurons import NewNeurons, _inputs, _linear
+
+GOLDEN = 0.6180339887498949
+
+
+@dataclass(frozen=True, eq=False)
+class Amplitude:
+    """The best amplitude found, the loss there and the loss at amplitude 0, each `(*batch,)`; `loss <= start` always."""
+
+    amplitude: Tensor
+    loss: Tensor
+    start: Tensor
+
+
+def line_search(loss_of: Callable[[Tensor], Tensor], zero: Tensor, least=2.0**-14, most=2.0**10, refine: int = 20) -> Amplitude:
+    """The amplitude in {0} or [least, most] with the smallest loss, for each network by itself; the same on every call.
+
+    `loss_of` maps amplitudes `(*batch,)` to losses `(*batch,)`; `zero` are zeros of that shape. First the powers of 2, then a
+    golden section around the best of them; the best amplitude ever looked at is returned, 0 among them. (S1-alg-amplitude)
+    """
+    start = loss_of(zero)
+    if not start.isfinite().all():
+        raise ValueError("the loss at amplitude 0 is not finite: there is nothing to compare with")
+    best, lowest = zero.clone(), start.clone()
+
+    def look(amplitude: Tensor) -> Tensor:
+        value = loss_of(amplitude)
+        value = torch.where(value.isfinite(), value, torch.inf)
+        better = value < lowest
+        best[...], lowest[...] = torch.where(better, amplitude, best), torch.where(better, value, lowest)
+        return value
+
+    step = least
+    while step <= most:
+        look(torch.full_like(zero, step))
+        step *= 2
+    low, high = (best / 2).log2(), (best * 2).log2()  # -inf where nothing helped: there the section changes nothing
+    low, high = (torch.where(a.isfinite(), a, -20.0) for a in (low, high))
+    inner, outer = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
+    at_inner, at_outer = look(inner.exp2()), look(outer.exp2())
+    for _ in range(refine):
+        left = at_inner < at_outer
+        low, high = torch.where(left, low, inner), torch.where(left, outer, high)
+        probe = torch.where(left, high - GOLDEN * (high - low), low + GOLDEN * (high - low))
+        value = look(probe.exp2())
+        inner, outer = torch.where(left, probe, outer), torch.where(left, inner, probe)
+        at_inner, at_outer = torch.where(left, value, at_outer), torch.where(left, at_inner, value)
+    return Amplitude(best, lowest, start)
+
+
+def best_amplitude(
+    net: Network, layer: int, new: NewNeurons, x, y, loss: str | Callable = "mse", split: float = 1.0, update=None, **search
+) -> Amplitude:
+    """The amplitude with which `grow(net, layer, new, amplitude, split=split)` has the smallest mean loss on these points.
+
+    `update="only"` searches the amplitude of the old weights' best move instead, without new neurons; a number or tensor
+    `(*batch,)` is that amplitude, applied already. Only what lies beyond the layer is computed again at each look.
+    """
+    x, y = data(net, x, y, loss)
+    below, here, z = _inputs(net, layer, x, ahead=True)
+    move = here @ new.update.weights.mT + new.update.bias.unsqueeze(-2)
+    reads = _linear(below, torch.cat([new.incoming, new.bias.unsqueeze(-1)], dim=-1))
+    if update is not None and not isinstance(update, str):
+        z = z + torch.as_tensor(update, dtype=net.dtype, device=net.device)[..., None, None] * move
+
+    def loss_of(amplitude: Tensor) -> Tensor:
+        g = amplitude[..., None, None]
+        added = g * move if update == "only" else net.activate(reads * g**split) @ (new.outgoing * g ** (1 - split)).mT
+        return point_losses(onward(net, layer + 1, z + added), y, loss).mean(-1)
+
+    return line_search(loss_of, torch.zeros(net.batch_shape, dtype=net.dtype, device=net.device), **search)

@@ -1,0 +1,135 @@
+"""What a network would like to do, what it can do, and the gap: desired updates, best moves, lack of expressivity."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch.nn.functional import binary_cross_entropy_with_logits
+
+from ..nets import Network
+from ..train import _data
+from .moments import SecondMoment, cross, moment_of
+
+LOSSES = ("mse", "bce", "cross_entropy")
+
+
+def point_losses(outputs: Tensor, y: Tensor, loss: str | Callable) -> Tensor:
+    """The loss of every point, `(*batch, n)`; its mean over points is the loss that `foldnet.train.fit` takes."""
+    if callable(loss):
+        return loss(outputs, y)
+    if loss == "mse":
+        return (outputs - y).square().mean(-1)
+    if loss == "bce":
+        return binary_cross_entropy_with_logits(outputs, y.expand_as(outputs), reduction="none").mean(-1)
+    return -(outputs.log_softmax(-1) * y).sum(-1)
+
+
+def data(net: Network, x, y, loss: str | Callable) -> tuple[Tensor, Tensor]:
+    """Points and targets as `point_losses` takes them; class labels `(n,)` or `(*batch, n)` become rows of 0 and 1."""
+    if not callable(loss) and loss not in LOSSES:
+        raise ValueError(f"loss is one of {', '.join(map(repr, LOSSES))} or a function of outputs and y; got {loss!r}")
+    y = torch.as_tensor(y)
+    if loss == "cross_entropy" and not y.is_floating_point():
+        classes = net.sizes[-1]
+        if y.numel() and not 0 <= int(y.min()) <= int(y.max()) < classes:
+            raise ValueError(f"labels of {classes} classes are 0 to {classes - 1}; got {int(y.min())} to {int(y.max())}")
+        y = torch.nn.functional.one_hot(y.long(), classes).to(net.dtype)
+    if callable(loss):
+        return net._points(x).detach(), y.to(net.device)
+    return _data(net, x, y)
+
+
+def layer_inputs(net: Network, x) -> list[Tensor]:
+    """What each affine layer reads, `(*batch, n, in)`: the points, then the activations of each hidden layer."""
+    return [net._points(x), *map(net.activate, net.preactivations(x))]
+
+
+def desired_update(net: Network, layer: int, x, y, loss: str | Callable = "mse") -> Tensor:
+    """The change `(*batch, n, width)` each point asks of the preactivations of affine layer `layer`: v_goal with step size 1.
+
+    Minus the gradient of the point's own loss, by back-propagation; layer 0 is the first, the last one gives the outputs.
+    `loss` is `"mse"`, `"bce"` (with logits), `"cross_entropy"` or a function of outputs and y that returns `(*batch, n)`.
+    (S1-def-v-goal)
+    """
+    if not 0 <= layer < len(net.weights):
+        raise ValueError(f"affine layers of a {net} are numbered 0 to {len(net.weights) - 1}; got {layer}")
+    x, y = data(net, x, y, loss)
+    return goal_at(net, layer, net._forward(x)[layer], y, loss)
+
+
+def goal_at(net: Network, layer: int, z: Tensor, y: Tensor, loss: str | Callable) -> Tensor:
+    """`desired_update` at preactivations that are known already."""
+    with torch.enable_grad():
+        z = z.detach().requires_grad_()
+        outputs = onward(net, layer, z)
+        (gradient,) = torch.autograd.grad(point_losses(outputs, y, loss).sum(), z)
+    return -gradient
+
+
+def onward(net: Network, layer: int, z: Tensor) -> Tensor:
+    """The outputs that preactivations `z` of affine layer `layer` lead to."""
+    for w, b in zip(net.weights[layer + 1 :], net.biases[layer + 1 :]):
+        z = net.activate(z) @ w.mT + b.unsqueeze(-2)
+    return z
+
+
+@dataclass(frozen=True, eq=False)
+class Update:
+    """A change of one affine layer, weights `(*batch, out, in)` and bias `(*batch, out)`, and what it changes.
+
+    `move` `(*batch, n, out)` is the change of the preactivations at the points, `gain` `(*batch,)` how fast the mean loss falls
+    at first order in the amplitude of the change.
+    """
+
+    weights: Tensor
+    bias: Tensor
+    move: Tensor
+    gain: Tensor
+
+
+def best_update(inputs: Tensor, goal: Tensor, moment: SecondMoment | None = None) -> Update:
+    """The change of a layer that reads `inputs` `(*batch, n, in)` which comes closest to `goal` `(*batch, n, out)`.
+
+    Least squares, the paper's Proposition 3.1: dW = V_goal B' (B B')^+. (S1-prop-3.1)
+    """
+    w = (moment or moment_of(inputs)).whitening
+    n = goal.shape[-2]
+    change = (w @ (w.mT @ (cross(inputs, goal) / n))).mT
+    weights, bias = change[..., :-1], change[..., -1]
+    move = inputs @ weights.mT + bias.unsqueeze(-2)
+    return Update(weights, bias, move, (move * goal).sum((-2, -1)) / n)
+
+
+def tangent(net: Network, layer: int, x) -> Tensor:
+    """The derivative of the preactivations of affine layer `layer` in all parameters: `(n * width, parameters)`, one network.
+
+    Its columns span the tangent space of the architecture at this network. (S1-def-tangent-space)
+    """
+    if net.batch_shape:
+        raise ValueError(f"the tangent space is that of one network, not of a batch of shape {net.batch_shape}: choose one")
+    x = net._points(x)
+    return torch.func.jacrev(lambda p: net.with_vector(p)._forward(x)[layer].flatten())(net.vector().detach())
+
+
+def project(goal: Tensor, span: Tensor) -> Tensor:
+    """The orthogonal projection of `goal` `(m,)` onto the columns of `span` `(m, p)`: the best move v*."""
+    vectors, singular, _ = torch.linalg.svd(span, full_matrices=False)
+    vectors = vectors[:, singular > len(span) * torch.finfo(span.dtype).eps * singular[0]]
+    return vectors @ (vectors.mT @ goal)
+
+
+def lack_of_expressivity(net: Network, layer: int, x, y, loss: str | Callable = "mse", free: str = "layer") -> Tensor:
+    """How far the desired update of a layer is from what the network can do: a sum of squares over points and neurons.
+
+    `free="layer"` lets the weights of that layer alone change (any batch), `"all"` those of every layer (one network).
+    (S1-def-3.1-lack)
+    """
+    goal = desired_update(net, layer, x, y, loss)
+    if free == "layer":
+        return (goal - best_update(layer_inputs(net, x)[layer], goal).move).square().sum((-2, -1))
+    if free != "all":
+        raise ValueError(f"free is 'layer' or 'all'; got {free!r}")
+    return (goal.flatten() - project(goal.flatten(), tangent(net, layer, x))).square().sum()

@@ -1,0 +1,66 @@
+"""Networks with a smooth activation that vanishes at zero: what the theory of optimal neurons asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from ..nets import Network, draw
+
+SELU_SCALE, SELU_ALPHA = 1.0507009873554805, 1.6732632423543772  # Klambauer et al. (2017)
+
+
+@dataclass(frozen=True)
+class Activation:
+    """A function of the preactivation with value 0 at 0, and its slopes there from the left and from the right."""
+
+    function: Callable[[Tensor], Tensor]
+    left: float
+    right: float
+
+
+ACTIVATIONS = {
+    "tanh": Activation(torch.tanh, 1.0, 1.0),
+    "selu": Activation(torch.nn.functional.selu, SELU_SCALE * SELU_ALPHA, SELU_SCALE),
+    "elu": Activation(torch.nn.functional.elu, 1.0, 1.0),
+    "gelu": Activation(torch.nn.functional.gelu, 0.5, 0.5),
+    "softplus": Activation(lambda z: torch.logaddexp(z, torch.zeros_like(z)) - torch.log(torch.full_like(z, 2.0)), 0.5, 0.5),
+    "hardtanh": Activation(torch.nn.functional.hardtanh, 1.0, 1.0),
+    "identity": Activation(lambda z: z, 1.0, 1.0),
+}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SmoothNet(Network):
+    """A fully connected network with a named activation, or a batch of them; in all else a `ReLUNet`.
+
+    `activation` is a key of `ACTIVATIONS`: functions with value 0 at 0. `"softplus"` is shifted by log 2 to pass through
+    0; `"selu"` has two slopes at 0, 1.758 on the left and 1.051 on the right.
+    """
+
+    activation: str = "tanh"
+
+    def __post_init__(self):
+        if self.activation not in ACTIVATIONS:
+            raise ValueError(f"activation is one of {', '.join(map(repr, ACTIVATIONS))}; got {self.activation!r}")
+        super().__post_init__()
+
+    def activate(self, z: Tensor) -> Tensor:
+        return ACTIVATIONS[self.activation].function(z)
+
+    @property
+    def slopes_at_zero(self) -> tuple[float, float]:
+        return ACTIVATIONS[self.activation].left, ACTIVATIONS[self.activation].right
+
+    def _kind(self) -> str:
+        return f", {self.activation}"
+
+    @classmethod
+    def random(
+        cls, sizes: Sequence[int], batch=(), init: str = "torch", activation: str = "tanh", seed: int = 0, dtype=torch.float64
+    ) -> SmoothNet:
+        """Random networks with the weights of `ReLUNet.random` for the same sizes, batch, init and seed."""
+        return cls(*draw(sizes, batch, init, seed, dtype), activation)

@@ -1,0 +1,285 @@
+"""Optimal neurons: against brute force, finite differences and least squares; what growth keeps; bad input."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import minimize
+
+from foldnet.growth.amplitude import best_amplitude, line_search
+from foldnet.growth.expressivity import desired_update, layer_inputs, point_losses
+from foldnet.growth.moments import gram, moment_of, with_one
+from foldnet.growth.neurons import grow, moved, optimal_neurons, second_moment
+from foldnet.growth.smooth import SmoothNet
+from foldnet.nets import ReLUNet, stack
+
+NETS = {
+    "tanh": lambda sizes, **kw: SmoothNet.random(sizes, activation="tanh", **kw),
+    "selu": lambda sizes, **kw: SmoothNet.random(sizes, activation="selu", **kw),
+    "softplus": lambda sizes, **kw: SmoothNet.random(sizes, activation="softplus", **kw),
+    "relu": lambda sizes, **kw: ReLUNet.random(sizes, **kw),
+    "leaky": lambda sizes, **kw: ReLUNet.random(sizes, leak=0.2, **kw),
+}
+
+
+def problem(n=60, inputs=6, outputs=4, seed=0):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, inputs))
+    y = np.sin(x @ rng.normal(size=(inputs, outputs))) + 0.3 * rng.normal(size=(n, outputs))
+    return torch.as_tensor(x), torch.as_tensor(y)
+
+
+def mean_loss(net, x, y, loss="mse"):
+    return point_losses(net(x), y, loss).mean(-1)
+
+
+def misfit(net, layer, new, x, target):
+    """Mean squared distance of the target from what the new neurons add at first order, with slope 1."""
+    reads = layer_inputs(net, x)[layer] @ new.incoming.mT + new.bias.unsqueeze(-2)
+    return (target - reads @ new.outgoing.mT).square().sum((-2, -1)) / x.shape[-2]
+
+
+def rest(net, layer, x, y):
+    """What is left of the desired update after least squares on the old weights, by numpy."""
+    goal = desired_update(net, layer + 1, x, y).numpy()
+    b = with_one(layer_inputs(net, x)[layer + 1]).numpy()
+    return torch.as_tensor(goal - b @ np.linalg.lstsq(b, goal, rcond=None)[0])
+
+
+@pytest.mark.parametrize("layer", [0, 1])
+@pytest.mark.parametrize("k", [1, 2, 3])
+def test_no_neurons_found_by_descent_fit_better(layer, k):
+    x, y = problem()
+    net = SmoothNet.random((6, 3, 5, 4), seed=3)
+    target = rest(net, layer, x, y)
+    new = optimal_neurons(net, layer, x, y, k)
+    reached = misfit(net, layer, new, x, target)
+    zero = target.square().sum() / 60
+    assert torch.allclose(reached, zero - new.singular_values[:k].square().sum(), rtol=0, atol=1e-12)
+    b = with_one(layer_inputs(net, x)[layer])
+
+    def value_of(alpha):  # the best outgoing weights for these incoming ones
+        read = b @ alpha
+        return (target - read @ torch.linalg.solve(read.mT @ read, read.mT @ target)).square().sum() / 60
+
+    assert descend(value_of, (b.shape[1], k)) == pytest.approx(reached.item(), abs=1e-8)
+
+
+def descend(value_of, shape, starts=4):
+    """The lowest value that BFGS reaches from some random starts: what knows nothing of the closed form."""
+    start = np.random.default_rng(0).normal(size=(starts, *shape))
+    return min(minimize(differentiated(value_of, shape), s.flatten(), jac=True, options={"gtol": 1e-9}).fun for s in start)
+
+
+def differentiated(value_of, shape):
+    def both(a):
+        a = torch.as_tensor(a.reshape(shape)).requires_grad_()
+        value = value_of(a)
+        value.backward()
+        return value.item(), a.grad.numpy().flatten()
+
+    return both
+
+
+@settings(deadline=None, max_examples=25)
+@given(st.sampled_from(sorted(NETS)), st.integers(0, 1), st.sampled_from(["first", "jointly", "kept"]), st.integers(0, 999))
+def test_gain_is_the_slope_of_the_loss(kind, layer, old, seed):
+    x, y = problem(seed=seed)
+    net = NETS[kind]((6, 3, 5, 4), seed=seed)
+    new = optimal_neurons(net, layer, x, y, 2, old=old)
+    h = 1e-6
+    for split, rel in ((1.0, 1e-4), (0.5, 1e-2)):  # with half in each the next term is only the root of h smaller
+        loss = [mean_loss(grow(net, layer, new, t, split=split), x, y) for t in (0.0, h, 2 * h)]
+        slope = (4 * loss[1] - 3 * loss[0] - loss[2]) / (2 * h)  # one-sided: kinks at 0 are allowed
+        assert -slope == pytest.approx(new.gain.item(), rel=rel, abs=1e-7)
+    loss = [mean_loss(moved(net, layer + 1, new.update, t), x, y) for t in (h, -h)]
+    assert (loss[1] - loss[0]) / (2 * h) == pytest.approx(new.update.gain.item(), rel=1e-5, abs=1e-8)
+
+
+@settings(deadline=None, max_examples=20)
+@given(st.sampled_from(["relu", "leaky", "selu"]), st.integers(0, 1), st.integers(0, 999))
+def test_at_a_kink_the_better_sign_has_half_of_the_linear_gain(kind, layer, seed):
+    x, y = problem(seed=seed)
+    net = NETS[kind]((6, 3, 5, 4), seed=seed)
+    new = optimal_neurons(net, layer, x, y, old="kept")
+    linear = sum(net.slopes_at_zero) / 2 * new.singular_values.square().sum()
+    assert new.gain >= linear - 1e-12
+
+
+def test_jointly_is_the_least_misfit_and_two_steps_are_not():
+    x, y = problem()
+    net = SmoothNet.random((6, 3, 4), seed=1)
+    goal, here, below = desired_update(net, 1, x, y), *(with_one(layer_inputs(net, x)[i]) for i in (1, 0))
+
+    def joint(pair):
+        b = torch.cat([here, below @ pair], dim=1)
+        return (goal - b @ torch.linalg.solve(b.mT @ b, b.mT @ goal)).square().sum() / 60
+
+    values = {}
+    for old in ("first", "jointly"):
+        new = optimal_neurons(net, 0, x, y, 1, old=old)
+        values[old] = misfit(net, 0, new, x, goal - new.update.move).item()
+    assert descend(joint, (7, 1)) == pytest.approx(values["jointly"], abs=1e-8)
+    assert values["first"] > values["jointly"] + 1e-3
+
+
+@pytest.mark.parametrize("kind", sorted(NETS))
+@pytest.mark.parametrize("loss", ["mse", "bce", "cross_entropy"])
+def test_a_batch_is_its_networks(kind, loss):
+    x, y = problem(seed=4)
+    y = {"mse": y, "bce": (y > 0).double(), "cross_entropy": y.argmax(-1)}[loss]
+    nets = NETS[kind]((6, 3, 4, 4), batch=(2, 3), seed=5)
+    new = optimal_neurons(nets, 1, x, y, 2, loss=loss)
+    best = best_amplitude(nets, 1, new, x, y, loss)
+    for i, j in [(0, 0), (1, 2)]:
+        one = optimal_neurons(nets[i, j], 1, x, y, 2, loss=loss)
+        product = (one.outgoing @ one.incoming, one.outgoing @ one.bias)
+        assert torch.allclose((new.outgoing @ new.incoming)[i, j], product[0], atol=1e-9)
+        assert torch.allclose(new.gain[i, j], one.gain, atol=1e-11)
+        assert torch.allclose(best.loss[i, j], best_amplitude(nets[i, j], 1, one, x, y, loss).loss, atol=1e-9)
+    assert torch.allclose(best.loss, mean_loss(grow(nets, 1, new, best.amplitude), x, _rows(y, loss), loss), atol=1e-12)
+    assert (best.loss <= best.start).all()
+    assert (best.amplitude > 0).any()
+
+
+def _rows(y, loss):
+    return torch.nn.functional.one_hot(y, 4).double() if loss == "cross_entropy" else y
+
+
+def test_the_gradient_of_each_loss_is_that_of_torch():
+    x, y = problem(seed=1)
+    net = SmoothNet.random((6, 3, 4), seed=2)
+    f, labels = net(x), y.argmax(-1)
+    n, nn = len(x), torch.nn.functional
+    for loss, target, theirs in [
+        ("mse", y, nn.mse_loss),
+        ("bce", y.sigmoid(), nn.binary_cross_entropy_with_logits),
+        ("cross_entropy", labels, nn.cross_entropy),
+    ]:
+        out = f.clone().requires_grad_()
+        (gradient,) = torch.autograd.grad(theirs(out, target), out)
+        assert torch.allclose(desired_update(net, 1, x, target, loss), -n * gradient, atol=1e-13)
+    ours = desired_update(net, 1, x, y, lambda outputs, y: 0.5 * (outputs - y).square().sum(-1))
+    assert torch.allclose(ours, y - f, atol=1e-14)
+
+
+@settings(deadline=None, max_examples=20)
+@given(st.sampled_from(sorted(NETS)), st.integers(0, 1), st.integers(0, 999), st.sampled_from([1.0, 0.5, 0.0]))
+def test_amplitude_zero_keeps_the_function(kind, layer, seed, split):
+    x, y = problem(seed=seed)
+    net = NETS[kind]((6, 3, 5, 4), batch=2, seed=seed)
+    new = optimal_neurons(net, layer, x, y, 2)
+    grown = grow(net, layer, new, 0.0, split=split)
+    assert grown.sizes[layer + 1] == net.sizes[layer + 1] + 2
+    assert torch.allclose(grown(x), net(x), rtol=0, atol=1e-12)
+    assert torch.allclose(grow(net, layer, new, 1e-9, split=split)(x), net(x), rtol=0, atol=1e-6)
+
+
+def test_a_cached_moment_changes_nothing():
+    x, y = problem()
+    net = ReLUNet.random((6, 3, 4), seed=3)
+    moment = second_moment(net, 0, x)
+    for _ in range(3):
+        cached, fresh = (optimal_neurons(net, 0, x, y, 1, moment=m) for m in (moment, None))
+        assert torch.equal(cached.incoming, fresh.incoming)
+        net = grow(net, 0, cached, 0.1)
+    with pytest.raises(ValueError, match="reads 6 inputs; the second moment given has 5"):
+        optimal_neurons(net, 0, x, y, 1, moment=second_moment(ReLUNet.random((5, 2, 4)), 0, x[:, :5]))
+
+
+@pytest.mark.parametrize("n", [400, 40, 5])
+def test_a_singular_second_moment(n):
+    """Zero, constant and dependent inputs: WW' is a generalized inverse of S, and the neurons still fit best."""
+    x, y = problem(n)
+    x = torch.cat([x, torch.zeros(n, 2), torch.full((n, 1), 3.0), x[:, :1] - 2 * x[:, 1:2], 1e-6 * x[:, 2:3] + x[:, 3:4]], dim=1)
+    w = moment_of(x)
+    rows = with_one(x)
+    s = rows.mT @ rows / n
+    inverse = w.whitening @ w.whitening.mT
+    assert torch.allclose(s @ inverse @ s, s, atol=1e-7)
+    assert w.rank == np.linalg.matrix_rank(rows.numpy(), tol=1e-9)
+    new = optimal_neurons(ReLUNet.random((11, 4, 4), seed=1), 0, x, y)
+    assert all(a.isfinite().all() for a in (new.incoming, new.bias, new.outgoing, new.singular_values, new.gain))
+    q, _ = np.linalg.qr(np.linalg.svd(rows.numpy(), full_matrices=False)[0][:, : int(w.rank)])
+    target = rest(ReLUNet.random((11, 4, 4), seed=1), 0, x, y).numpy()
+    assert new.singular_values.square().sum() == pytest.approx(np.sum((q.T @ target) ** 2) / n, abs=1e-9)
+
+
+def test_a_batch_with_one_singular_moment():
+    good, _ = problem(seed=1)
+    bad = good.clone()
+    bad[:, 2] = 0
+    both = moment_of(torch.stack([good, bad]))
+    assert both.rank.tolist() == [7, 6]
+    for x, w in zip((good, bad), both.whitening):
+        s = with_one(x).mT @ with_one(x) / 60
+        assert torch.allclose(s @ w @ w.mT @ s, s, atol=1e-12)
+
+
+def test_the_gram_matrix_of_a_wide_layer():
+    x = torch.randn(3, 50, 300, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
+    assert torch.allclose(gram(x), with_one(x).mT @ with_one(x), atol=1e-11)
+
+
+def test_nothing_to_gain():
+    x, y = problem()
+    net = ReLUNet.random((6, 3, 4), seed=3)
+    fitted = optimal_neurons(net, 0, x, net(x))  # the target is met
+    assert fitted.rank == 0
+    assert fitted.incoming.shape == (0, 6)
+    assert fitted.gain == 0
+    assert torch.equal(grow(net, 0, fitted)(x), net(x))
+    dead = ReLUNet([net.weights[0], net.weights[1], torch.ones(4, 4)], [net.biases[0], torch.full((4,), -1e3), torch.zeros(4)])
+    new = optimal_neurons(dead, 0, x, y, 2)  # no point reaches the second layer: nothing is asked of it
+    assert new.rank == 0
+    assert not new.incoming.any()
+    assert not new.outgoing.any()
+    assert new.gain == 0
+    dead_first = ReLUNet([net.weights[0], net.weights[1]], [torch.full((3,), -1e3), net.biases[1]])
+    assert optimal_neurons(dead_first, 0, x, y, 2).gain > 0  # the new neurons live although the old are dead
+    best = best_amplitude(net, 0, fitted, x, net(x))
+    assert best.amplitude == 0
+    assert best.loss == best.start
+
+
+def test_line_search_is_monotone_and_finds_the_minimum():
+    zero = torch.zeros(4, dtype=torch.float64)
+    minima = torch.tensor([0.003, 0.7, 40.0, -1.0], dtype=torch.float64)
+    found = line_search(lambda t: (t - minima) ** 2, zero)
+    assert torch.allclose(found.amplitude[:3], minima[:3], rtol=1e-4)
+    assert found.amplitude[3] == 0
+    assert (found.loss <= found.start).all()
+    wild = line_search(lambda t: torch.where(t > 0.5, torch.nan, torch.cos(40 * t)), zero)
+    assert (wild.loss <= wild.start).all()
+    assert wild.loss.isfinite().all()
+
+
+def test_bad_input_is_a_sentence():
+    x, y = problem()
+    net = ReLUNet.random((6, 3, 4), seed=3)
+    for call, words in [
+        (lambda: optimal_neurons(net, 1, x, y), "numbered 0 to 0; got 1"),
+        (lambda: optimal_neurons(net, 0, x, y, 5), "between 1 and 4 neurons"),
+        (lambda: optimal_neurons(net, 0, x, y, loss="l1"), "loss is one of 'mse'"),
+        (lambda: optimal_neurons(net, 0, x, y, old="new"), "old is one of 'first'"),
+        (lambda: optimal_neurons(net, 0, x, torch.arange(60) % 5, loss="cross_entropy"), "labels of 4 classes are 0 to 3"),
+        (lambda: optimal_neurons(net, 0, x, y[:5]), "targets have shape"),
+        (lambda: grow(net, 0, optimal_neurons(net, 0, x, y, 1), -1.0), "at least 0; got -1"),
+    ]:
+        with pytest.raises(ValueError, match=words):
+            call()
+
+
+def test_one_batch_of_growing_networks():
+    x, y = problem(outputs=1)
+    nets = stack([SmoothNet.random((6, 1, 1), seed=s) for s in range(3)])
+    losses = [mean_loss(nets, x, y)]
+    for _ in range(4):
+        new = optimal_neurons(nets, 0, x, y, 1)
+        nets = moved(nets, 1, new.update, best_amplitude(nets, 0, new, x, y, update="only").amplitude)
+        new = optimal_neurons(nets, 0, x, y, 1)
+        nets = grow(nets, 0, new, best_amplitude(nets, 0, new, x, y).amplitude)
+        losses.append(mean_loss(nets, x, y))
+    assert (torch.stack(losses).diff(dim=0) <= 1e-12).all()
+    assert nets.sizes == (6, 5, 1)
