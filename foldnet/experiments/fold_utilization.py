@@ -1,0 +1,95 @@
+"""How many 2-3-2 networks succeed: from random weights, grown from 2-2-2 by a fold, or by other small units.
+
+The runs behind "65 / 1000" and "360 / 1000" (S0-find-utilization), with controls: 1,000 networks an arm on each of three tasks.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+
+from ..growth.folding import fold_neuron
+from ..growth.methods import gradmax
+from ..growth.tasks import TASKS, one_hot
+from ..growth.typical import accuracy
+from ..growth.widen import widen
+from ..nets import ReLUNet
+from ..train import fit
+
+POINTS, NETWORKS, BLOCKS = 300, 200, 5
+STEPS, RATE, SIZE = 10_000, 1e-2, 0.1
+ARMS = ("random 2-3-2", "2-2-2 before", "fold", "random unit", "placed unit", "gradmax")
+
+
+def cells() -> list[dict]:
+    return [{"task": task, "block": block} for task in TASKS for block in range(BLOCKS)]
+
+
+def cell(task: str, block: int) -> dict:
+    """For each arm, how many of the 300 training points each of 200 networks gets right; every block has its own data."""
+    small = parents(task, block)
+    result = {
+        "random 2-3-2": scores(train(start(3, block), task, block), task, block),
+        "2-2-2 before": scores(small, task, block),
+    }
+    for arm in ARMS[2:]:
+        result[arm] = scores(train(grown(small, arm, task, block), task, block, STEPS // 2), task, block)
+    return result
+
+
+def data(task: str, block: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """Points `(300, 2)` and labels `(300,)`."""
+    return TASKS[task](POINTS, seed=block)
+
+
+def start(width: int, block: int, networks: int = NETWORKS) -> ReLUNet:
+    """Networks 2-width-2 with the default start of torch; each network its own draw, whatever stands beside it."""
+    every = ReLUNet.random((2, width, 2), batch=NETWORKS, seed=100 * width + block, dtype=torch.float32)
+    return every[:networks]
+
+
+def train(nets: ReLUNet, task: str, block: int, steps: int = STEPS) -> ReLUNet:
+    """Full-batch Adam at rate 0.01 on the cross-entropy of each output: one logit for each of the two classes."""
+    x, y = data(task, block)
+    return fit(nets, x, one_hot(y), loss="bce", lr=RATE, epochs=steps, progress=False).net
+
+
+def parents(task: str, block: int, networks: int = NETWORKS) -> ReLUNet:
+    """2-2-2 networks after half of the steps, so that a grown network has as many steps as a random one."""
+    return train(start(2, block, networks), task, block, STEPS // 2)
+
+
+def grown(small: ReLUNet, arm: str, task: str, block: int) -> ReLUNet:
+    """2-3-2 networks: the parents with one more unit, chosen by the arm; it moves no output on the data by more than 0.1.
+
+    *random unit*: torch's start. *placed unit*: as long as the old ones, its line through a random instance in a random
+    direction. Both push the outputs in a random direction. *gradmax* keeps the function as it is.
+    """
+    x, y = data(task, block)
+    count = len(small.biases[0])
+    rng = [np.random.default_rng([block, i]) for i in range(count)]
+    if arm == "fold":
+        return widen(small, 0, *fold_neuron(small, x, y, seed=block, size=SIZE))
+    if arm == "gradmax":
+        return gradmax(small, x.expand(count, -1, -1), one_hot(y).expand(count, -1, -1), 1, rng).widened()
+    draws = torch.as_tensor(np.stack([r.uniform(-1, 1, 3) for r in rng]) / np.sqrt(2))
+    if arm == "placed unit":
+        angle = torch.as_tensor(np.array([r.uniform(0, 2 * np.pi) for r in rng]))
+        length = small.weights[0].norm(dim=-1).mean(-1)
+        incoming = length[:, None] * torch.stack([angle.cos(), angle.sin()], -1)
+        through = x[torch.as_tensor(np.array([r.integers(len(x)) for r in rng]))]
+        bias = -(incoming * through).sum(-1, keepdim=True)
+    elif arm == "random unit":
+        incoming, bias = draws[:, :2], draws[:, 2:]
+    else:
+        raise ValueError(f"a grown arm is one of {', '.join(ARMS[2:])}; got {arm!r}")
+    reach = (incoming @ x.T + bias).clamp(min=0).amax(-1)
+    push = torch.as_tensor(np.stack([r.normal(size=2) for r in rng]))
+    outgoing = SIZE * push / push.abs().amax(-1, keepdim=True) / reach.where(reach > 0, 1.0)[:, None]
+    return widen(small, 0, incoming.unsqueeze(1), bias, outgoing.unsqueeze(-1))
+
+
+def scores(nets: ReLUNet, task: str, block: int) -> list[int]:
+    """How many points each network gets right."""
+    x, y = data(task, block)
+    return (accuracy(nets, x, y) * len(x)).round().long().tolist()
