@@ -1,0 +1,132 @@
+"""Growing networks on MNIST from widths [1, 1], beside fixed ones: 20 repeats of each, as one batch (Figures 5 to 13 of S1).
+
+The paper's clock is seconds on seven CPUs. Ours is minibatches, at a thousand to the second: 0.05 s are 50, 50 s are 50,000. The
+cell "clock" measures on seven cores what a minibatch and a growth of one network really take.
+"""
+
+from __future__ import annotations
+
+import functools
+import time
+
+import numpy as np
+import torch
+
+from ..data import mnist
+from ..growth.minibatches import Training
+from ..growth.smooth import SmoothNet
+from ..growth.tiny import Run, accuracy, tiny, widths_after
+from .runner import device
+
+REPEATS, START = 20, (1, 1)
+PER_SECOND = 1000
+DELAY = round(0.05 * PER_SECOND)
+SHORT, MIDDLE, LONG = (seconds * PER_SECOND for seconds in (5, 20, 50))
+EPOCH = 600
+SIZES = (2, 4, 6, 8, 10, 12, 15)  # growths after which a fixed network of the same widths is trained beside the series
+
+
+def cells() -> list[dict]:
+    """One cell for each curve; what a cell does not say is the paper's: delay 50, optimal neurons, points by the rule."""
+    grown = lambda **config: {"arm": "grown", **config}  # noqa: E731
+    fixed = lambda widths, minibatches: {"arm": "fixed", "widths": list(widths), "minibatches": minibatches}  # noqa: E731
+    methods = ("optimal", "random", "random, old moved")
+    return [
+        {"arm": "clock"},
+        grown(growths=8, minibatches=LONG),
+        fixed(widths_after(8), LONG),
+        grown(growths=15, minibatches=MIDDLE),
+        fixed(widths_after(15), MIDDLE),
+        *(grown(growths=6, delay=delay, minibatches=SHORT, method=m) for delay in (0, DELAY) for m in methods),
+        *(c for g in (4, 6) for c in (grown(growths=g, minibatches=MIDDLE), fixed(widths_after(g), MIDDLE))),
+        fixed((1000, 1000), LONG),
+        *(grown(growths=8, delay=delay, minibatches=MIDDLE) for delay in (0, 10, 200, 1000)),
+        grown(growths=15, delay=EPOCH, minibatches=16 * EPOCH),
+        *(fixed(widths_after(g), 16 * EPOCH) for g in SIZES),
+        grown(growths=8, minibatches=MIDDLE, fresh=True),
+        grown(growths=8, minibatches=MIDDLE, points=10_000),
+        fixed((500, 500), LONG),
+    ]
+
+
+def marks(minibatches: int) -> list[int]:
+    """When the test set is looked at: at the start, 30 times evenly in the logarithm, and at the ends of the shorter runs."""
+    if minibatches % EPOCH == 0:
+        return list(range(0, minibatches + 1, EPOCH))
+    even = np.geomspace(10, minibatches, 30).round().astype(int).tolist()
+    return sorted({0, *even, *(m for m in (SHORT, MIDDLE) if m < minibatches)})
+
+
+@functools.cache
+def images(where: str) -> tuple[torch.Tensor, ...]:
+    """Training images and labels, test images and labels, on a device."""
+    data = mnist()
+    return tuple(torch.as_tensor(a).to(where) for a in (data.x_train, data.y_train, data.x_test, data.y_test))
+
+
+def start(widths=START, repeats: int = REPEATS) -> SmoothNet:
+    """The networks before training: Kaiming normal weights, no bias, SELU, single precision."""
+    sizes = (784, *widths, 10)
+    return SmoothNet.random(sizes, batch=REPEATS, init="he", activation="selu", dtype=torch.float32)[:repeats]
+
+
+def curve(widths=START, growths=0, delay=DELAY, minibatches=LONG, repeats=REPEATS, where=None, at=None, **options) -> Run:
+    """One curve of the figures: accuracies on the test set at the marks (or `at`), repeat by repeat."""
+    where = where or device()
+    x, y, x_test, y_test = images(where)
+    look = lambda net: accuracy(net, x_test, y_test)  # noqa: E731
+    at = marks(minibatches) if at is None else at
+    return tiny(start(widths, repeats).to(where), x, y, growths, delay, minibatches, look=look, marks=at, **options)
+
+
+def cell(arm: str, **config) -> dict:
+    """Right answers out of 10,000 `(mark, repeat)`, the time, and for a grown network each growth `(growth, layer, ...)`."""
+    if arm == "clock":
+        return clock()
+    run = curve(**config)
+    right = lambda looks: [[round(1e4 * a) for a in look.tolist()] for look in looks]  # noqa: E731
+    tidy = lambda values: [float(f"{v:.3g}") for v in values.tolist()]  # noqa: E731
+    result = {"minibatch": marks(config["minibatches"]), "right": right(run.looks)}
+    result["seconds"] = [round(s, 2) for s in run.seconds]
+    if not run.growths:
+        return result
+    wanted = run.growths[0].singular_values.numel() and config.get("delay", DELAY) in (DELAY, EPOCH)
+    return {
+        **result,
+        "widths": [list(g.widths) for g in run.growths[1::2]],
+        "points": [[g.points for g in pair] for pair in zip(run.growths[::2], run.growths[1::2])],
+        "before": right([a for a, _ in run.around]),
+        "after": right([b for _, b in run.around]),
+        "losses": [[tidy(g.losses.mean(1)) for g in pair] for pair in zip(run.growths[::2], run.growths[1::2])],
+        "largest rise of the loss": float(f"{max(float((g.losses[2] - g.losses[0]).max()) for g in run.growths):.3g}"),
+        "growing, seconds": round(sum(g.seconds for g in run.growths), 2),
+        "mean square": [tidy(g.singular_values.square().mean(1)) for g in run.growths] if wanted else [],
+        "largest": [tidy(g.singular_values.amax(1)) for g in run.growths] if wanted else [],
+        "smallest": [tidy(g.singular_values.amin(1)) for g in run.growths[1::2]] if wanted else [],
+    }
+
+
+def _pace(training: Training, steps: int) -> float:
+    training.train(20)
+    begin = time.perf_counter()
+    training.train(steps)
+    return (time.perf_counter() - begin) / steps
+
+
+def clock(threads: int = 7, steps: int = 200) -> dict:
+    """Seconds of one network on so many cores: a minibatch at several widths, and growing 8 times with 50 minibatches between."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads)
+    try:
+        widths = [*(widths_after(g) for g in (0, 4, 6, 8, 15)), [500, 500], [1000, 1000]]
+        pace = [_pace(Training(start(w, 1), *images("cpu")[:2]), steps) for w in widths]
+        run = curve(growths=8, delay=DELAY, minibatches=8 * DELAY, repeats=1, where="cpu", at=[8 * DELAY])
+    finally:
+        torch.set_num_threads(before)
+    return {
+        "threads": threads,
+        "widths": widths,
+        "seconds a minibatch": [float(f"{p:.3g}") for p in pace],
+        "seconds of 8 growths": [round(a.seconds + b.seconds, 3) for a, b in zip(run.growths[::2], run.growths[1::2])],
+        "seconds until the last growth": round(run.seconds[-1], 3),
+    }

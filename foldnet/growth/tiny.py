@@ -1,0 +1,209 @@
+"""Training with growth: minibatches of Adam, and between them wider hidden layers (chapter growth/mnist, claim S1-alg-tiny)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from .amplitude import best_amplitude
+from .expressivity import Update, best_update, desired_update, layer_inputs
+from .minibatches import Training
+from .neurons import NewNeurons, grow, optimal_neurons
+
+METHODS = ("optimal", "random", "random, old moved")
+FIRST_POINTS = 100
+
+
+@dataclass(frozen=True, eq=False)
+class Growth:
+    """One hidden layer made wider: when (`minibatch`), which (`layer`, 0 is the first), on how many `points` it was decided.
+
+    `singular_values` `(B, r)` rate the directions (none for random neurons). `amplitudes` `(2, B)` are those of the move of the
+    old weights and of the new neurons; `losses` `(3, B)` the mean loss on the points before, after the move, after both.
+    `seconds` is how long it took.
+    """
+
+    minibatch: int
+    layer: int
+    points: int
+    widths: tuple[int, ...]
+    singular_values: Tensor
+    amplitudes: Tensor
+    losses: Tensor
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """What a training with growth leaves: the networks, what `look` saw at each mark and around each growth, and the time taken.
+
+    `around[g]` are the looks just before and just after growth g of all layers; `seconds[m]` is the time until mark m, growths
+    counted in and looks not.
+    """
+
+    net: object
+    looks: list
+    seconds: list[float]
+    growths: list[Growth]
+    around: list[tuple]
+
+
+def tiny(
+    net,
+    x,
+    y,
+    growths: int,
+    delay: int,
+    minibatches: int,
+    method: str = "optimal",
+    look: Callable | None = None,
+    marks: Iterable[int] = (),
+    points: int | None = None,
+    fresh: bool = False,
+    lr: float = 1e-4,
+    batch_size: int = 100,
+    seeds: Sequence[int] | None = None,
+) -> Run:
+    """Train a batch of networks, and after every `delay` minibatches, `growths` times, widen each hidden layer.
+
+    Every singular vector becomes a neuron (`every_vector`), so all networks of the batch keep one shape; a threshold on the
+    singular values would stop at a different width in each. `look(net)` is called at the `marks`, counts of minibatches, after a
+    growth that falls on the same count. No growth is training at a fixed size. `points` replaces the rule of
+    `estimation_points` by one number, and with `fresh` the line searches look at other points than the neurons were fitted to.
+    (S1-alg-tiny)
+    """
+    if method not in METHODS:
+        raise ValueError(f"method is one of {', '.join(map(repr, METHODS))}; got {method!r}")
+    if min(growths, delay) < 0 or growths * delay > minibatches:
+        raise ValueError(f"{growths} growths, {delay} minibatches apart, do not fit into {minibatches} minibatches")
+    marks = sorted(set(marks))
+    if marks and not 0 <= marks[0] <= marks[-1] <= minibatches:
+        raise ValueError(f"marks lie between 0 and {minibatches} minibatches; got {marks[0]} to {marks[-1]}")
+    look = look or (lambda net: None)
+    training = Training(net, x, y, lr, batch_size, seeds)
+    training.prepare()
+    events = [delay * (g + 1) for g in range(growths)]
+    looks, seconds, records, around, spent = [], [], [], [], 0.0
+    for stop in sorted({*events, *marks, minibatches}):
+        spent += _seconds(net.device, lambda: training.train(stop - training.done))  # noqa: B023
+        for _ in range(events.count(stop)):
+            before = look(training.net)
+            records += grow_all(training, len(around), method, points, fresh)
+            around.append((before, look(training.net)))
+        if stop in marks:
+            looks.append(look(training.net))
+            seconds.append(spent + sum(r.seconds for r in records))
+    return Run(training.net, looks, seconds, records, around)
+
+
+def grow_all(
+    training: Training, growth: int, method: str = "optimal", points: int | None = None, fresh: bool = False
+) -> list[Growth]:
+    """Widen every hidden layer of the networks in training, one after the other; `growth` counts from 0."""
+    records = []
+    for layer in range(len(training.net.sizes) - 2):
+        net, available = training.net, len(training.x)
+        count = min(points or estimation_points(net, layer, growth), available)
+        rngs = [np.random.default_rng([seed, 2**31, growth, layer]) for seed in training.seeds]
+        drawn = [np.stack([rng.choice(available, count, replace=False) for rng in rngs]) for _ in range(1 + fresh)]
+        data = [(training.x[i], training.y[i]) for i in (torch.as_tensor(d).to(net.device) for d in drawn)]
+
+        def one_layer(net=net, layer=layer, data=data, rngs=rngs):
+            wide, record = widened(net, layer, *data[0], method, rngs, search=data[-1])
+            training.become(wide)
+            training.prepare()
+            records.append(replace(record, minibatch=training.done))
+
+        seconds = _seconds(net.device, one_layer)
+        records[-1] = replace(records[-1], seconds=seconds)
+    return records
+
+
+def widened(net, layer: int, x: Tensor, y: Tensor, method: str, rngs, search=None) -> tuple[object, Growth]:
+    """The networks with one layer wider, decided in double precision on points `x` `(B, n, in)` of each network's own.
+
+    First the old outgoing weights make their best move, then come the new neurons, each step with the amplitude that a line
+    search finds, on the same points or on those of `search`. A neuron beyond the rank (every tenth behind a softmax over ten
+    classes: shifting all logits changes nothing) is given random incoming weights and no outgoing ones: it changes nothing, and
+    it can learn.
+    """
+    exact, kind, k = net.to(torch.float64), "cross_entropy", every_vector(net, layer)
+    x = x.to(torch.float64)
+    new = drawn = random_neurons(exact, layer, k, rngs)
+    if method == "optimal":
+        new = optimal_neurons(exact, layer, x, y, k, loss=kind)
+    elif method == "random, old moved":
+        move = best_update(layer_inputs(exact, x)[layer + 1], desired_update(exact, layer + 1, x, y, kind))
+        new = replace(drawn, update=move)
+    seen, labels = (x, y) if search is None else (search[0].to(torch.float64), search[1])
+    first = best_amplitude(exact, layer, new, seen, labels, kind, update="only")
+    second = best_amplitude(exact, layer, new, seen, labels, kind, update=first.amplitude)
+    wide = grow(exact, layer, new, second.amplitude, update=first.amplitude)
+    idle = torch.arange(k, device=net.device) >= new.rank.unsqueeze(-1)
+    wide.weights[layer][..., -k:, :][idle] = drawn.incoming[idle]
+    record = Growth(
+        minibatch=-1,
+        layer=layer,
+        points=x.shape[-2],
+        widths=wide.sizes[1:-1],
+        singular_values=new.singular_values,
+        amplitudes=torch.stack([first.amplitude, second.amplitude]),
+        losses=torch.stack([first.start, first.loss, second.loss]),
+    )
+    return wide.to(net.dtype), record
+
+
+def every_vector(net, layer: int) -> int:
+    """How many singular vectors there are for a hidden layer: of its inputs with the constant, or of the layer after it."""
+    return min(net.sizes[layer] + 1, net.sizes[layer + 2])
+
+
+def widths_after(growths: int, widths: Sequence[int] = (1, 1), inputs: int = 784, outputs: int = 10) -> list[int]:
+    """The widths of the hidden layers when every singular vector is added, layer after layer, so many times."""
+    sizes = [inputs, *widths, outputs]
+    for _ in range(growths):
+        for layer in range(1, len(sizes) - 1):
+            sizes[layer] += min(sizes[layer - 1] + 1, sizes[layer + 1])
+    return sizes[1:-1]
+
+
+def estimation_points(net, layer: int, growth: int) -> int:
+    """On how many points the neurons of a layer are decided: 100 at the first growth, then 100 sqrt(max of both neighbours).
+
+    The paper multiplies the number of before by this root at every growth, which soon asks for more points than there are.
+    """
+    wider = max(net.sizes[layer], net.sizes[layer + 2])
+    return FIRST_POINTS if growth == 0 else round(FIRST_POINTS * wider**0.5)
+
+
+def random_neurons(net, layer: int, k: int, rngs: Sequence[np.random.Generator]) -> NewNeurons:
+    """Neurons as a network is initialized (Kaiming normal, no bias), in place of the optimal ones; the old weights stay."""
+    inputs, here, out = net.sizes[layer : layer + 3]
+    incoming = np.stack([rng.normal(size=(k, inputs)) * (2 / inputs) ** 0.5 for rng in rngs])
+    outgoing = np.stack([rng.normal(size=(out, k)) * (2 / (here + k)) ** 0.5 for rng in rngs])
+    incoming, outgoing = (torch.as_tensor(a, dtype=net.dtype, device=net.device) for a in (incoming, outgoing))
+    none = torch.zeros_like(incoming[..., 0])
+    still = Update(torch.zeros_like(net.weights[layer + 1]), torch.zeros_like(net.biases[layer + 1]), none, none[..., 0])
+    all_of_them = torch.full_like(none[..., 0], k, dtype=torch.int64)
+    return NewNeurons(incoming, none, outgoing, none[..., :0], all_of_them, none[..., 0], still)
+
+
+def accuracy(net, x: Tensor, y: Tensor) -> Tensor:
+    """The share `(B,)` of points that each network puts into the right class."""
+    with torch.no_grad():
+        return (net(x).argmax(-1) == y).double().mean(-1)
+
+
+def _seconds(device: torch.device, work: Callable[[], None]) -> float:
+    """How long some work takes; a GPU is waited for."""
+    wait = torch.cuda.synchronize if device.type == "cuda" else (lambda: None)
+    wait()
+    start = time.perf_counter()
+    work()
+    wait()
+    return time.perf_counter() - start
