@@ -1,7 +1,7 @@
 """Five ways to propose new neurons for a hidden layer, behind one signature: `propose(nets, x, y, k, rng)`.
 
-All take a batch of shallow ReLU networks `(B,)`, points `(B, n, in)`, targets `(B, n, out)` and one numpy generator for each network,
-so that no network's neurons depend on its neighbours. One output means a logit with binary cross-entropy, more mean classes.
+All take a batch of shallow ReLU networks `(B,)`, points `(B, n, in)`, targets `(B, n, out)` and one numpy generator for each
+network, so that no network's neurons depend on its neighbours. One output is a logit with binary cross-entropy, more are classes.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ LOOKS = 1 + 15 + 2 + 6  # so many: zero, the powers of two, golden section
 
 @dataclass(frozen=True, eq=False)
 class Proposal:
-    """New neurons, `incoming` `(B, k, in)`, `bias` `(B, k)`, `outgoing` `(B, out, k)`, and the old network as it is to be widened.
+    """New neurons, `incoming` `(B, k, in)`, `bias` `(B, k)`, `outgoing` `(B, out, k)`, and the old networks that they join.
 
-    `old` differs from the network given where a method touches existing weights. `gradients` and `forwards` count the passes over
-    the data that were used, `products` the further multiply-adds a data point.
+    `old` differs from the networks given where a method touches existing weights. `gradients` and `forwards` count the passes
+    over the data that were used, `products` the further multiply-adds a data point.
     """
 
     old: object
@@ -81,8 +81,8 @@ def gradmax(nets, x: Tensor, y: Tensor, k: int, rng: Sequence[np.random.Generato
     """GradMax: incoming weights zero, outgoing weights the leading left singular vectors of the mean of dL/df x^T.
 
     Their length is the mean length of the old ones, their sign (which the singular vectors leave open) drawn. A ReLU is dead at
-    exactly zero, so each new neuron gets the bias 0.01, and the constant that it adds is taken out of the output bias: the function is
-    kept. There are at most min(out, in) singular vectors; neurons beyond them repeat the first ones.
+    exactly zero, so each new neuron gets the bias 0.01, and the constant that it adds is taken out of the output bias: the
+    function is kept. There are at most min(out, in) singular vectors; neurons beyond them repeat the first ones.
     """
     _checked(nets, k, rng)
     moment = slope(nets(x), y).mT @ x
@@ -100,8 +100,8 @@ def gradmax(nets, x: Tensor, y: Tensor, k: int, rng: Sequence[np.random.Generato
 def tiny(nets, x: Tensor, y: Tensor, k: int, rng: Sequence[np.random.Generator]) -> Proposal:
     """TINY: the best update of the output layer, then the best neurons for what is left, both with a line-searched amplitude.
 
-    The function changes on purpose, and never to a higher training loss. The amplitude is shared evenly by both sides of a neuron.
-    Where the theory has no neuron to offer or no amplitude helps, a random neuron with zero outgoing weights takes the place.
+    The function changes on purpose, and never to a higher training loss. The amplitude is shared evenly by both sides of a
+    neuron. Where theory has no neuron to offer or no amplitude helps, a random one with zero outgoing weights takes the place.
     """
     _checked(nets, k, rng, at_most=min(nets.sizes[2], nets.sizes[0] + 1))
     name = "bce" if nets.sizes[2] == 1 else "cross_entropy"
@@ -113,7 +113,7 @@ def tiny(nets, x: Tensor, y: Tensor, k: int, rng: Sequence[np.random.Generator])
     none = ((incoming == 0).all(-1) & (bias == 0)) | (outgoing == 0).all(1)
     spare = random(nets, x, y, k, rng)
     return Proposal(
-        old=moved(nets, 1, new.update, step.unsqueeze(-1)),
+        old=moved(nets, 1, new.update, step),
         incoming=torch.where(none.unsqueeze(-1), spare.incoming, incoming),
         bias=torch.where(none, spare.bias, bias),
         outgoing=torch.where(none.unsqueeze(1), 0.0, outgoing),

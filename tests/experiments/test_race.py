@@ -1,0 +1,122 @@
+"""The race keeps to its protocol: budget, charges, pairing, seeds, and what is stored of it."""
+
+import pytest
+import torch
+
+from foldnet.data import stored
+from foldnet.experiments import race
+from foldnet.growth.methods import METHODS, Proposal
+
+TOY = "annulus"
+
+
+def quick(method, seeds):
+    """Growth after 60 evaluations instead of 300: the same course in a seventh of the steps."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(race, "EVERY", 60)
+        patch.setattr(race, "MARK", 30)
+        return race.race(TOY, method, 0.01, seeds, budget=420)
+
+
+@pytest.fixture(scope="module")
+def short():
+    """All arms on three seeds."""
+    return {method: quick(method, [0, 1, 2]) for method in race.ARMS}
+
+
+def test_all_networks_end_with_the_same_number_of_parameters(short):
+    ends = {method: done.nets[-1].parameter_count for method, done in short.items()}
+    assert ends.pop("wide") == 64 * 4 + 1
+    assert set(ends.values()) == {8 * 4 + 1}
+    assert [net.sizes[1] for net in short["fold"].nets] == [2, 3, 4, 5, 6, 7, 8]
+
+
+def test_growing_methods_share_data_and_the_first_network(short):
+    first = {method: short[method].nets[0].vector() for method in METHODS}
+    assert all(torch.equal(first["random"], other) for other in first.values())
+    assert all(torch.equal(short["random"].data.train[0], short[m].data.train[0]) for m in race.ARMS)
+    assert all(torch.equal(short["random"].accuracy[:3], short[m].accuracy[:3]) for m in METHODS)
+
+
+def test_every_mark_is_there_and_work_is_counted(short):
+    assert all(len(done.work) == 15 and done.accuracy.shape == done.loss.shape == (15, 3) for done in short.values())
+    n, step, early = 300, 2 * 2 + 3, range(2, 8)
+    assert short["scratch"].work[-1] == 420 * n * 8 * step
+    free = n * step * (60 * sum(early) + 60 * 8)
+    assert short["random"].work[-1] == short["split"].work[-1] == free
+    # a charged evaluation replaces a step of the next width and is made at the width before
+    assert short["fold"].work[-1] == free - 6 * n * step
+    assert short["gradmax"].work[-1] == free - 6 * n * step + 6 * n * 2
+    looks = sum(n * (w * step + 48 * w * (2 + 1) + 9 + (w + 1) ** 2 + (w + 4)) for w in early)
+    assert short["tiny"].work[-1] == free + looks - 17 * n * step * sum(w + 1 for w in early)
+
+
+@pytest.mark.parametrize(("gradients", "forwards", "expected"), [(0, 0, 0), (1, 0, 1), (1, 1, 2), (1, 48, 17), (0, 3, 1)])
+def test_growth_is_charged(gradients, forwards, expected):
+    assert race.charge(Proposal(None, None, None, None, gradients, forwards)) == expected
+
+
+def test_the_number_of_steps_is_the_budget_less_the_charges(monkeypatch):
+    counted = {}
+
+    class Counting(race.Adam):
+        def train(self, nets, x, y, steps):
+            counted[method] = counted.get(method, 0) + steps
+            return nets
+
+    monkeypatch.setattr(race, "Adam", Counting)
+    for method in ("scratch", "random", "gradmax", "fold", "tiny"):
+        quick(method, [0])
+    assert counted == {"scratch": 420, "random": 420, "gradmax": 420 - 6, "fold": 420 - 6, "tiny": 420 - 6 * 17}
+
+
+@pytest.mark.parametrize("method", ["fold", "tiny"])
+def test_a_seed_is_the_same_alone(short, method):
+    alone = quick(method, [1])
+    assert torch.allclose(alone.loss[:, 0], short[method].loss[:, 1], rtol=1e-6)
+
+
+def test_data_are_drawn_anew_and_split():
+    given = race.data(TOY, [0, 1])
+    assert [part[0].shape[1] for part in (given.train, given.validation, given.test)] == [300, 300, 1000]
+    assert not torch.equal(given.train[0][0], given.train[0][1])
+    everything = torch.cat([given.train[0][0], given.validation[0][0], given.test[0][0]])
+    assert len(torch.unique(everything, dim=0)) == 1600
+
+
+def test_digits_are_split_without_overlap():
+    given = race.data("digits", [3])
+    sizes = [(part[0].shape[1:], part[1].shape[1:]) for part in (given.train, given.validation, given.test)]
+    assert sizes == [((n, 64), (n, 10)) for n in (1000, 400, 397)]
+    from sklearn.datasets import load_digits
+
+    together = torch.cat([given.train[0][0], given.validation[0][0], given.test[0][0]])
+    original = torch.as_tensor(load_digits().data / 16)
+    assert torch.equal(together.sum(0), original.sum(0))
+
+
+def test_equal_work_is_the_last_mark_within_it():
+    assert race.equal_work(TOY) == 2200  # 300 (2 + ... + 7) + 1200 * 8 = 17,700 of 24,000
+    assert race.equal_work("digits") == 1900  # 300 (4 + ... + 28) + 900 * 32 = 62,400 of 96,000
+
+
+def test_accuracy_counts():
+    given = race.data(TOY, [0])
+    net = race.race(TOY, "scratch", 0.01, [0], budget=100).nets[-1]
+    x, y = given.test
+    expected = ((torch.sigmoid(net(x)) > 0.5).double() == y).double().mean()
+    assert float(race.accuracy(net, x, y)) == pytest.approx(float(expected))
+
+
+def test_bad_names_are_sentences():
+    with pytest.raises(ValueError, match="the tasks are"):
+        race.race("spiral", "fold", 0.01, [0])
+    with pytest.raises(ValueError, match="the methods are"):
+        race.race(TOY, "firefly", 0.01, [0])
+
+
+def test_the_stored_run_is_complete():
+    rows = stored("race").rows
+    assert len(rows) == len(race.cells()) == 4 * 7 * 3
+    assert {tuple(row["cell"].values()) for row in rows} == {tuple(cell.values()) for cell in race.cells()}
+    assert all(len(row["result"]["wrong"]) == 200 and len(row["result"]["accuracy"]) == 31 for row in rows)

@@ -1,0 +1,206 @@
+"""Five ways to grow: what each keeps, what each promises, and that no network depends on its neighbours."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from foldnet.growth import methods
+from foldnet.growth.methods import BIAS, CHANGE, METHODS, NOISE, loss, slope
+from foldnet.nets import ReLUNet
+
+KEEPING = ("random", "gradmax")
+
+
+def problem(out=1, batch=5, width=4, n=40, seed=0, inputs=2):
+    nets = ReLUNet.random((inputs, width, out), batch=batch, seed=seed)
+    rng = np.random.default_rng(seed)
+    x = torch.as_tensor(rng.uniform(-1, 1, (batch, n, inputs)))
+    label = torch.as_tensor(rng.integers(max(out, 2), size=(batch, n)))
+    y = label.double().unsqueeze(-1) if out == 1 else torch.nn.functional.one_hot(label, out).double()
+    return nets, x, y
+
+
+def generators(batch, seed=0):
+    return [np.random.default_rng([seed, i]) for i in range(batch)]
+
+
+shapes = st.tuples(st.sampled_from([1, 3, 5]), st.integers(2, 5), st.integers(1, 2), st.integers(0, 999))
+
+
+def grown(name, nets, x, y, k, seed=0):
+    new = METHODS[name](nets, x, y, k, generators(len(x), seed))
+    wide = new.widened()
+    assert wide.sizes == (nets.sizes[0], nets.sizes[1] + k, nets.sizes[2])
+    return new, wide
+
+
+# ---- what growth keeps ---------------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=40, deadline=None)
+@given(shapes, st.sampled_from(KEEPING))
+def test_random_growth_and_gradmax_keep_the_function(shape, name):
+    out, width, k, seed = shape
+    nets, x, y = problem(out, 3, width, seed=seed)
+    _, wide = grown(name, nets, x, y, k, seed)
+    far = 10 * torch.randn(3, 50, 2, dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
+    for points in (x, far):
+        assert torch.allclose(wide(points), nets(points), rtol=0, atol=1e-12)
+
+
+@settings(max_examples=40, deadline=None)
+@given(shapes)
+def test_a_split_moves_the_function_by_less_than_its_bound_and_only_near_creases(shape):
+    out, width, k, seed = shape
+    nets, x, y = problem(out, 3, width, seed=seed)
+    new, wide = grown("split", nets, x, y, k, seed)
+    change = (wide(x) - nets(x)).abs()
+    rows = torch.cat([new.incoming, new.bias.unsqueeze(-1)], -1)
+    length = rows.norm(dim=-1)  # of the moved twin, within a thousandth of the old one
+    reach = NOISE * 1.002 * length * (x.square().sum(-1).amax(-1, keepdim=True) + 1).sqrt()
+    bound = (new.outgoing.abs() * reach.unsqueeze(1)).sum(-1)
+    assert (change.amax(1) <= bound + 1e-12).all()
+    reads = torch.cat([x, torch.ones_like(x[..., :1])], -1) @ rows.mT
+    away = (reads.abs() > 3 * reach.unsqueeze(1)).all(-1)
+    assert change[away].max() <= 1e-12 if away.any() else True
+
+
+@settings(max_examples=15, deadline=None)
+@given(shapes)
+def test_folds_change_no_output_by_more_than_they_say(shape):
+    out, width, k, seed = shape
+    nets, x, y = problem(out, 2, width, seed=seed)
+    _, wide = grown("fold", nets, x, y, k, seed)
+    # an instance that has its fold is left out when the next one is measured, so the sum may be a little above k * CHANGE
+    change = (wide(x) - nets(x)).abs().amax()
+    assert 0 < change <= (k * CHANGE + 1e-12 if k == 1 else 1.5 * k * CHANGE)
+
+
+@settings(max_examples=25, deadline=None)
+@given(shapes)
+def test_tiny_never_raises_the_training_loss(shape):
+    out, width, k, seed = shape
+    nets, x, y = problem(out, 3, width, seed=seed)
+    k = min(k, out)
+    _, wide = grown("tiny", nets, x, y, k, seed)
+    assert (loss(wide, x, y) <= loss(nets, x, y) + 1e-12).all()
+    assert (wide.weights[0][:, -k:].abs().sum((1, 2)) > 0).all()  # never a dead zero
+
+
+def test_tiny_lowers_the_loss_of_untrained_networks():
+    nets, x, y = problem(3, 20, 3, n=60)
+    y = torch.nn.functional.one_hot((x[..., 0] > 0).long() + (x[..., 1] > 0).long(), 3).double()
+    _, wide = grown("tiny", nets, x, y, 2)
+    assert (loss(wide, x, y) < 0.95 * loss(nets, x, y)).all()
+
+
+# ---- what each method promises -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("out", [1, 4])
+def test_loss_and_slope_are_torchs(out):
+    nets, x, y = problem(out)
+    z = nets(x).requires_grad_()
+    if out == 1:
+        expected = torch.nn.functional.binary_cross_entropy_with_logits(z, y, reduction="none").mean((1, 2))
+    else:
+        expected = torch.nn.functional.cross_entropy(z.flatten(0, 1), y.flatten(0, 1), reduction="none").view(5, -1).mean(1)
+    (gradient,) = torch.autograd.grad(expected.sum(), z)
+    assert torch.allclose(loss(nets, x, y), expected, rtol=1e-12)
+    assert torch.allclose(slope(z.detach(), y), gradient, atol=1e-15)
+
+
+@pytest.mark.parametrize("out", [1, 4])
+def test_gradmax_gives_the_new_weights_the_largest_gradient(out):
+    """Against autograd for the value, and against 300 random directions of the same length for the maximum."""
+    nets, x, y = problem(out, inputs=3)
+    new, _ = grown("gradmax", nets, x, y, 1)
+    length = new.outgoing.norm(dim=1)
+    assert torch.allclose(length[:, 0], nets.weights[1].norm(dim=1).mean(-1))
+
+    def strength(outgoing):
+        wide = methods.Proposal(new.old, new.incoming, new.bias, outgoing).widened()
+        first = wide.weights[0].clone().requires_grad_()
+        tried = wide.with_vector(torch.cat([first.flatten(1), wide.vector()[:, first[0].numel() :]], 1))
+        (gradient,) = torch.autograd.grad(loss(tried, x, y).sum(), first)
+        return gradient[:, -1].norm(dim=-1)
+
+    best = strength(new.outgoing)
+    assert (best > 1e-4).all()
+    rng = torch.Generator().manual_seed(0)
+    for _ in range(300 if out > 1 else 1):
+        other = torch.randn(new.outgoing.shape, generator=rng, dtype=torch.float64)
+        other = other / other.norm(dim=1, keepdim=True) * length.unsqueeze(1)
+        # the output bias makes up for the constant, whatever the outgoing weights are
+        new = methods.Proposal(_bias(nets, other), new.incoming, new.bias, other)
+        assert (strength(other) <= best * (1 + 1e-9)).all()
+
+
+def _bias(nets, outgoing):
+    return ReLUNet(nets.weights, (nets.biases[0], nets.biases[1] - BIAS * outgoing.sum(-1)))
+
+
+def test_gradmax_with_zero_bias_would_be_dead():
+    nets, x, y = problem()
+    new, wide = grown("gradmax", nets, x, y, 1)
+    assert (wide.preactivations(x)[0][..., -1] == BIAS).all()
+    asleep = methods.Proposal(nets, new.incoming, 0 * new.bias, new.outgoing).widened()
+    vector = asleep.vector().requires_grad_()
+    (gradient,) = torch.autograd.grad(loss(asleep.with_vector(vector), x, y).sum(), vector)
+    moved = asleep.with_vector(gradient)
+    assert (moved.weights[0][:, -1] == 0).all()
+    assert (moved.weights[1][..., -1] == 0).all()
+
+
+def test_gradmax_has_more_neurons_than_singular_vectors():
+    nets, x, y = problem(1)
+    _, wide = grown("gradmax", nets, x, y, 3)
+    assert torch.allclose(wide(x), nets(x), rtol=0, atol=1e-12)
+
+
+def test_twins_of_a_split_share_a_neuron():
+    nets, x, y = problem(3, width=6)
+    new, _ = grown("split", nets, x, y, 6)  # all of them
+    order = torch.cdist(new.incoming, nets.weights[0]).argmin(-1)
+    assert (order.sort(-1).values == torch.arange(6)).all()
+    assert torch.allclose(new.old.weights[1], nets.weights[1] / 2)
+    old = new.old.weights[0].gather(1, order.unsqueeze(-1).expand_as(new.incoming))
+    before = nets.weights[0].gather(1, order.unsqueeze(-1).expand_as(new.incoming))
+    assert torch.allclose((old + new.incoming) / 2, before, atol=1e-14)
+    assert (old != new.incoming).any(-1).all()
+
+
+def test_folds_are_at_different_mistakes():
+    nets, x, y = problem(3, inputs=4, n=60)
+    new, _ = grown("fold", nets, x, y, 3)
+    assert all(len(torch.unique(bias)) == 3 for bias in new.bias)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_no_network_depends_on_its_neighbours(name):
+    nets, x, y = problem(3, batch=4)
+    together = METHODS[name](nets, x, y, 2, generators(4)).widened()
+    alone = METHODS[name](nets[2:3], x[2:3], y[2:3], 2, generators(4)[2:3]).widened()
+    assert torch.allclose(together.vector()[2:3], alone.vector(), rtol=1e-9, atol=1e-11)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_dead_layer_is_no_trouble(name):
+    nets, x, y = problem(3)
+    dead = ReLUNet((nets.weights[0], nets.weights[1]), (nets.biases[0] - 100, nets.biases[1]))
+    _, wide = grown(name, dead, x, y, 2)
+    assert wide.vector().isfinite().all()
+
+
+def test_bad_input_is_a_sentence():
+    nets, x, y = problem()
+    with pytest.raises(ValueError, match="at most 4; got 5"):
+        methods.split(nets, x, y, 5, generators(5))
+    with pytest.raises(ValueError, match="at least one new neuron"):
+        methods.random(nets, x, y, 0, generators(5))
+    with pytest.raises(ValueError, match="one generator for each network"):
+        methods.gradmax(nets, x, y, 1, generators(3))
+    with pytest.raises(ValueError, match="one hidden layer"):
+        methods.random(nets[0], x[0], y[0], 1, generators(1))
