@@ -66,6 +66,45 @@ def project(x, normal, offset) -> Tensor:
     return x - ((normal * x).sum(-1, keepdim=True) + offset.unsqueeze(-1)) * normal / square
 
 
+def margin(net, x) -> Tensor:
+    """Logit of class 1 minus logit of class 0, `(*batch, n)`: with two classes the decision boundary is where it vanishes."""
+    z = logits(net, x)
+    if z.shape[-1] != 2:
+        raise ValueError(f"a margin is between two classes; a {net} has {z.shape[-1]}")
+    return z[..., 1] - z[..., 0]
+
+
+def creases(net, reach: float = 1.0) -> Tensor:
+    """Where the decision boundary of one shallow two-class network of the plane is folded, `(number, 2)`, in [-reach, reach]^2.
+
+    Along the line of each unit the margin is a chain of straight lines between the crossings with the other units' lines, so
+    its zeros are found exactly. A crossing without a bend (both classes get the same outgoing weight) does not count.
+    """
+    if net.batch_shape or net.sizes[0] != 2 or len(net.weights) != 2:
+        raise ValueError(f"creases are listed for one network of the plane with one hidden layer; got a {net}")
+    found = []
+    bends = _two(net.weights[1].mT)
+    for k, (w, b) in enumerate(zip(net.weights[0], net.biases[0])):
+        if w.norm() == 0 or bends[k, 1] == bends[k, 0]:
+            continue
+        foot, way = -b * w / w.square().sum(), torch.stack([-w[1], w[0]]) / w.norm()
+        slope, height = net.weights[0] @ way, net.weights[0] @ foot + net.biases[0]
+        far = (slope.abs() > FLAT) & (torch.arange(len(slope), device=slope.device) != k)
+        ends = torch.tensor([-3.0 * reach, 3.0 * reach], dtype=w.dtype, device=w.device)
+        t = torch.cat([-height[far] / slope[far], ends]).clamp(*ends.tolist()).sort().values
+        g = margin(net, foot + t.unsqueeze(-1) * way)
+        cross = (g[:-1] < 0) != (g[1:] < 0)
+        root = t[:-1] - g[:-1] * (t[1:] - t[:-1]) / (g[1:] - g[:-1])
+        found.append(foot + root[cross].unsqueeze(-1) * way)
+    points = torch.cat([torch.zeros(0, 2, dtype=net.dtype, device=net.device), *found])
+    return points[points.abs().amax(-1) <= reach]
+
+
+def dead(net, x) -> Tensor:
+    """Which hidden neurons are inactive at every point, `(*batch, hidden)`."""
+    return ~net.pattern(x).any(-2)
+
+
 def fold_neuron(net, x, y, seed: int = 0, size: float = 0.1, **options) -> tuple[Tensor, Tensor, Tensor]:
     """What `widen(net, 0, ...)` needs for one fold in each network: incoming `(*batch, 1, in)`, bias, outgoing; see `fold`."""
     found = fold(net, x, y, seed=seed, size=size, **options)

@@ -1,0 +1,137 @@
+"""Grow by folding: train, fold at a typical mistake, train again, until a rule says stop."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from ..train import fit
+from .folding import Fold, fold, grow
+from .tasks import one_hot
+from .typical import accuracy, labels
+
+
+@dataclass(frozen=True, eq=False)
+class Stage:
+    """One turn of the loop: the network as grown, `before` its training, and after it, `net`; `fold` is None for the first turn.
+
+    `accuracy` `(*batch,)` on the training data after the training, `loss` `(*batch,)` likewise.
+    """
+
+    before: object
+    net: object
+    fold: Fold | None
+    accuracy: Tensor
+    loss: Tensor
+
+    @property
+    def width(self) -> int:
+        return self.net.sizes[1]
+
+
+@dataclass(frozen=True, eq=False)
+class Growth:
+    """The stages of a growth and, for each network `(*batch,)`, the stage at which the rule of `grow_by_folding` stopped it."""
+
+    stages: list[Stage]
+    stop: Tensor
+    why: str
+
+    @property
+    def net(self):
+        """The network after the last stage."""
+        return self.stages[-1].net
+
+
+def grow_by_folding(
+    net, x, y, most: int = 8, target: float = 1.0, gain: float = 0.005, patience: int = 2, epochs: int = 3000,
+    lr: float = 1e-2, size: float = 0.1, seed: int = 0,
+) -> Growth:  # fmt: skip
+    """Train and fold in turns (S0-alg-grow-by-folding), one network or a batch of them with shared data and labels `(n,)`.
+
+    A network stops as soon as its training accuracy is at least `target`, its last `patience` folds together raised it by less
+    than `gain`, or it has `most` hidden units. A batch goes on until the last network stops; `stop` says where each would have.
+    Training is full-batch Adam on the cross-entropy of each output. The slides' deepening is `deepen`, left to the caller.
+    """
+    if most < net.sizes[1] or patience < 1:
+        raise ValueError(f"most is at least the {net.sizes[1]} units there are, patience at least 1; got {most} and {patience}")
+    y = labels(net, y)
+    targets = y.double().unsqueeze(-1) if net.sizes[-1] == 1 else one_hot(y, net.sizes[-1])
+    stages, found = [], None
+    stop = torch.full(net.batch_shape, -1)
+    while True:
+        trained = fit(net, x, targets, loss="bce", lr=lr, epochs=epochs, progress=False)
+        stages.append(Stage(net, trained.net, found, accuracy(trained.net, x, y), trained.final_loss))
+        rules = {
+            "accuracy": stages[-1].accuracy >= target,
+            "no gain": _stalled(stages, gain, patience),
+            "width": torch.full(net.batch_shape, trained.net.sizes[1] >= most),
+        }
+        met = torch.stack(list(rules.values()))
+        stop = torch.where((stop < 0) & met.any(0), len(stages) - 1, stop)
+        if (stop >= 0).all():
+            why = next(name for name, rule in rules.items() if rule.any())
+            return Growth(stages, stop, why)
+        found = fold(trained.net, x, y, seed=seed + len(stages), size=size)
+        net = grow(trained.net, found)
+
+
+def _stalled(stages: list[Stage], gain: float, patience: int) -> Tensor:
+    if len(stages) <= patience:
+        return torch.zeros_like(stages[-1].accuracy, dtype=torch.bool)
+    return stages[-1].accuracy - stages[-1 - patience].accuracy < gain
+
+
+def deepen(net):
+    """The same function with one more hidden layer: identity weights and no bias after the last one, exact to the last bit.
+
+    The slides name an "equivalent network deepening" without saying what it is; this is one that keeps its promise, because a
+    ReLU changes nothing on what is not negative (S0-alg-equivalent-deepening).
+    """
+    if len(net.weights) < 2 or net.leak:
+        raise ValueError(f"an identity layer goes after a hidden layer of plain ReLUs; got a {net}")
+    width, batch = net.sizes[-2], net.batch_shape
+    identity = torch.eye(width, dtype=net.dtype, device=net.device).expand(*batch, -1, -1).clone()
+    nothing = torch.zeros(*batch, width, dtype=net.dtype, device=net.device)
+    return replace(
+        net,
+        weights=(*net.weights[:-1], identity, net.weights[-1]),
+        biases=(*net.biases[:-1], nothing, net.biases[-1]),
+    )
+
+
+def fit_normalised(net, x, y, epochs: int, lr: float = 1e-2, normalise: bool = True):
+    """Train with batch normalisation before every ReLU, and return it folded into plain weights (S0-find-dead-layer).
+
+    Each preactivation is shifted and scaled to mean 0 and variance 1 over the whole data, then given a learned scale (1 at
+    first) and shift (0). With `normalise=False` the same loop trains the plain network. Labels `(n,)`; Adam, cross-entropy.
+    """
+    x = torch.as_tensor(x, dtype=net.dtype)
+    targets = one_hot(y, net.sizes[-1]).to(net.dtype)
+    weights = [w.clone().requires_grad_() for w in net.weights]
+    shifts = [b.clone() if not normalise or b is net.biases[-1] else torch.zeros_like(b) for b in net.biases]
+    shifts = [b.requires_grad_() for b in shifts]
+    gains = [torch.ones_like(b).requires_grad_() for b in net.biases[:-1]]
+    optimizer = torch.optim.Adam([*weights, *shifts, *(gains if normalise else [])], lr=lr)
+
+    def folded():
+        """Weights and biases of the plain network that computes the same on these data."""
+        h, plain = x, []
+        for w, gain, shift in zip(weights[:-1], gains, shifts[:-1]):
+            if normalise:
+                z = h @ w.mT
+                scale = gain / (z.var(-2, correction=0) + 1e-5).sqrt()
+                w, shift = scale.unsqueeze(-1) * w, shift - scale * z.mean(-2)
+            plain.append((w, shift))
+            h = (h @ w.mT + shift.unsqueeze(-2)).relu()
+        return [*plain, (weights[-1], shifts[-1])], h @ weights[-1].mT + shifts[-1].unsqueeze(-2)
+
+    for _ in range(epochs):
+        optimizer.zero_grad()
+        output = folded()[1]
+        torch.nn.functional.binary_cross_entropy_with_logits(output, targets.expand_as(output), reduction="sum").backward()
+        optimizer.step()
+    plain = folded()[0]
+    return replace(net, weights=tuple(w.detach() for w, _ in plain), biases=tuple(b.detach() for _, b in plain))

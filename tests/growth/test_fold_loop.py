@@ -1,0 +1,116 @@
+"""The growth loop and its stopping rules, exact deepening, batch normalisation folded away, and creases."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from foldnet.growth.fold_loop import deepen, fit_normalised, grow_by_folding
+from foldnet.growth.folding import creases, dead, margin
+from foldnet.growth.tasks import sine
+from foldnet.growth.typical import accuracy
+from foldnet.nets import ReLUNet
+
+x, y = sine(80, seed=1)
+
+
+def test_every_turn_adds_one_unit_and_changes_little():
+    nets = ReLUNet.random((2, 2, 2), batch=3, seed=1)
+    growth = grow_by_folding(nets, x, y, most=4, epochs=60, gain=-1.0, target=2.0, size=0.05)
+    assert [s.width for s in growth.stages] == [2, 3, 4]
+    assert growth.why == "width"
+    assert growth.stop.tolist() == [2, 2, 2]
+    for old, new in zip(growth.stages, growth.stages[1:]):
+        assert (new.before(x) - old.net(x)).abs().max() <= 0.05 * (1 + 1e-9)
+        assert new.fold.incoming.shape == (3, 1, 2)
+    assert torch.equal(growth.stages[-1].accuracy, accuracy(growth.net, x, y))
+
+
+def test_rules_stop_the_loop():
+    net = ReLUNet.random((2, 2, 1), seed=2)
+    assert len(grow_by_folding(net, x, y, target=0.3, epochs=60).stages) == 1
+    stalled = grow_by_folding(net, x, y, target=2.0, gain=2.0, patience=1, epochs=20)
+    assert (len(stalled.stages), stalled.why) == (2, "no gain")
+    with pytest.raises(ValueError, match="most is at least"):
+        grow_by_folding(net, x, y, most=1)
+
+
+def test_a_dead_start_is_brought_to_life():
+    """Both units off everywhere: training alone cannot move them, the fallback of the fold can."""
+    net = ReLUNet([[[1.0, 0.0], [0.0, 1.0]], [[1.0, -1.0], [-1.0, 1.0]]], [[-50.0, -50.0], [0.1, 0.0]])
+    growth = grow_by_folding(net, x, y, most=3, target=2.0, gain=-1.0, epochs=300)
+    assert dead(growth.stages[0].net, x).all()
+    assert growth.stages[1].fold.flat
+    assert growth.stages[1].accuracy > growth.stages[0].accuracy + 0.2
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.lists(st.integers(1, 5), min_size=3, max_size=5), st.integers(0, 1000), st.integers(1, 3))
+def test_deepening_is_exact(sizes, seed, times):
+    net = ReLUNet.random(sizes, batch=2, seed=seed)
+    points = torch.as_tensor(np.random.default_rng(seed).normal(size=(20, sizes[0])))
+    deep = net
+    for _ in range(times):
+        deep = deepen(deep)
+    assert len(deep.weights) == len(net.weights) + times
+    assert (deep(points) - net(points)).abs().max() <= 1e-12
+
+
+def test_deepening_refuses_what_it_cannot_keep():
+    for net in (ReLUNet.random((2, 2)), ReLUNet.random((2, 3, 2), leak=0.1)):
+        with pytest.raises(ValueError, match="identity layer"):
+            deepen(net)
+
+
+def test_normalised_training_returns_the_plain_network_it_stands_for():
+    net = ReLUNet.random((2, 3, 3, 2), batch=2, seed=4)
+    plain = fit_normalised(net, x, y, epochs=0, normalise=False)
+    assert all(torch.equal(a, b) for a, b in zip(plain.weights + plain.biases, net.weights + net.biases))
+    start = fit_normalised(net, x, y, epochs=0)
+    for z in start.preactivations(x):
+        assert torch.allclose(z.mean(-2), torch.zeros_like(z.mean(-2)), atol=1e-10)
+        assert z.var(-2, correction=0).max() <= 1
+    # against torch's own layers
+    model = torch.nn.Sequential(
+        torch.nn.Linear(2, 3), torch.nn.BatchNorm1d(3), torch.nn.ReLU(),
+        torch.nn.Linear(3, 3), torch.nn.BatchNorm1d(3), torch.nn.ReLU(), torch.nn.Linear(3, 2),
+    ).double()  # fmt: skip
+    with torch.no_grad():
+        for layer, w, b in zip(model[::3], net.weights, net.biases):
+            layer.weight.copy_(w[0])
+            layer.bias.copy_(b[0])
+    assert torch.allclose(model(x), start(x)[0], atol=1e-9)
+    better = fit_normalised(net, x, y, epochs=100)
+    assert (accuracy(better, x, y) > accuracy(start, x, y)).all()
+
+
+def test_creases_lie_on_the_boundary_and_on_a_unit_and_none_is_missed():
+    """Against a walk: sign patterns of neighbouring boundary points on a fine grid change once for each crease."""
+    net = ReLUNet.random((2, 5, 2), seed=14, init="glorot")
+    net = ReLUNet(net.weights, (torch.tensor([0.1, -0.2, 0.15, 0.05, -0.1]), net.biases[1]))
+    points = creases(net)
+    assert len(points) >= 2
+    assert margin(net, points).abs().max() < 1e-9
+    assert net.preactivations(points)[0].abs().min(-1).values.max() < 1e-9
+    grid = torch.linspace(-1, 1, 1601, dtype=torch.float64)
+    flat = torch.stack(torch.meshgrid(grid, grid, indexing="ij"), -1).reshape(-1, 2)
+    side, code = (margin(net, flat) > 0).reshape(1601, 1601), net.pattern(flat).long() @ (2 ** torch.arange(5))
+    code = code.reshape(1601, 1601)
+    mixed = side[:-1, :-1].int() + side[1:, 1:].int() + side[:-1, 1:].int() + side[1:, :-1].int()
+    mixed = (mixed > 0) & (mixed < 4)
+    kinds = torch.stack([code[:-1, :-1], code[1:, 1:], code[:-1, 1:], code[1:, :-1]])
+    spots = torch.nonzero(mixed & (kinds.amax(0) != kinds.amin(0))).double() * 0.00125 - 1
+    # every place of the grid where boundary and pattern change together is a crease, and the other way round
+    near = torch.cdist(spots, points)
+    assert near.min(1).values.max() < 0.02
+    assert near.min(0).values.max() < 0.02
+
+
+def test_creases_of_a_flat_unit_and_of_bad_input():
+    straight = ReLUNet([[[1.0, 0.0], [0.0, 1.0]], [[1.0, 0.5], [0.0, 0.5]]], [[1.0, 0.0], [0.0, 1.0]])
+    assert len(creases(straight)) == 0  # the second unit adds the same to both classes: no fold
+    with pytest.raises(ValueError, match="one network of the plane"):
+        creases(ReLUNet.random((3, 2, 2)))
+    with pytest.raises(ValueError, match="between two classes"):
+        margin(ReLUNet.random((2, 2, 3)), x)
