@@ -8,11 +8,12 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from ..boolean.optima import CASES, data, levels, node_cases
+from ..boolean.optima import CASES, KINK, data, levels, node_cases
 from ..nets import ReLUNet
 from ..train import fit
 
 NETWORKS, EPOCHS, RATE, KEPT, TOLERANCE = 10_000, 500, 0.1, 1000, 1e-3
+KINKS = (1e-2, 1e-3, 1e-4, 1e-5)
 BIASES = ("torch", "zero", "normal")
 LOSS = {"mean": 1, "sum": 4}  # the sum over four points is four times the mean, and so is its gradient
 
@@ -32,6 +33,7 @@ def cell(biases: str, loss: str, precision: str, block: int) -> dict:
 
     `levels`: at loss 0, 8/3, 4, none of them. `cases`: for each of the 13 x 13 pairs of node cases. `rows`: in the region of each
     different row of Table 3.2 and on its solution within the tolerance; `regions`: in its region. `first`: 13 i + j.
+    `found`: different pairs in each thousand networks, if a sign counts as zero below one of four tolerances.
     """
     from ..boolean.optima_symbolic import distinct_rows, matches
 
@@ -44,6 +46,7 @@ def cell(biases: str, loss: str, precision: str, block: int) -> dict:
         "rows": [int(matches(nets, row, TOLERANCE).sum()) for row in rows],
         "regions": [int(matches(nets, row, np.inf).sum()) for row in rows],
         "first": pairs[:KEPT].tolist(),
+        **{f"found {tol:g}": [len(set(t)) for t in pair_codes(nets, tol).reshape(-1, KEPT).tolist()] for tol in KINKS},
     }
 
 
@@ -68,7 +71,7 @@ def train(nets: ReLUNet, loss: str = "mean", epochs: int = EPOCHS) -> ReLUNet:
     return fit(nets, x, y, loss="mse", optimizer="gd", lr=RATE * LOSS[loss], epochs=epochs, progress=False).net
 
 
-def pair_codes(nets: ReLUNet) -> np.ndarray:
+def pair_codes(nets: ReLUNet, tol: float = KINK) -> np.ndarray:
     """The cases of the two nodes as one number, 13 i + j."""
-    cases = node_cases(nets)
+    cases = node_cases(nets, tol)
     return cases[..., 0] * len(CASES) + cases[..., 1]
