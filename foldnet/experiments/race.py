@@ -70,7 +70,7 @@ def cell(task: str, method: str, rate: float) -> dict:
         "validation": round(float(done.validation[count:].mean()), 6),
         "accuracy": [round(v, 4) for v in done.accuracy[:, :count].mean(1).tolist()],
         "mean loss": [float(f"{v:.4g}") for v in done.loss[:, :count].mean(1).tolist()],
-        "work": [float(f"{v:.5g}") for v in done.work],
+        "work": [float(f"{v / 1e6:.5g}") for v in done.work],  # million multiply-adds
     }
     if method == "scratch":
         result["wrong at equal work"] = wrong[equal_work(task) // MARK]
@@ -193,3 +193,76 @@ def equal_work(task: str) -> int:
     *early, final = WIDTHS[task]
     grown = EVERY * sum(early) + (BUDGET - EVERY * len(early)) * final
     return grown // final // MARK * MARK
+
+
+# ---- what came of it ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A method on a task: accuracy and difference as (mean, low, high) with 95 % intervals, successes likewise, and a verdict."""
+
+    rate: float
+    accuracy: tuple[float, float, float]
+    loss: float
+    success: tuple[float, float, float]
+    difference: tuple[float, float, float]
+    verdict: str
+
+
+def chosen(rows: list[dict]) -> dict[tuple[str, str], dict]:
+    """For each (task, method) the stored row at the rate with the best mean validation accuracy, the smaller rate on a tie."""
+    best: dict[tuple[str, str], dict] = {}
+    for row in sorted(rows, key=lambda row: row["cell"]["rate"]):
+        key = row["cell"]["task"], row["cell"]["method"]
+        if key not in best or row["result"]["validation"] > best[key]["result"]["validation"]:
+            best[key] = row
+    return best
+
+
+def share_right(row: dict, key: str = "wrong") -> np.ndarray:
+    """Test accuracy of each race seed of a stored row."""
+    return 1 - np.asarray(row["result"][key]) / (397 if row["cell"]["task"] == "digits" else 1000)
+
+
+def standings(rows: list[dict], rival: str = "scratch", key: str = "wrong") -> dict[tuple[str, str], Standing]:
+    """Every method on every task, with its paired difference to a rival and the protocol's verdict on it.
+
+    With `key="wrong at equal work"` the rival, from scratch, is taken where it has spent as many multiply-adds.
+    """
+    from scipy import stats
+
+    best = chosen(rows)
+    methods = [m for m in (*GROWING, "scratch") if m != rival and not (rival == "random" and m == "scratch")]
+    found = {}
+    for task in WIDTHS:
+        goal = np.median(share_right(best[task, "wide"])) - 0.01
+        for method in methods if key != "wrong" else (*methods, rival):
+            row = best[task, method]
+            right = share_right(row)
+            gap = right - share_right(best[task, rival], key)
+            hits = stats.binomtest(int((right >= goal - 1e-9).sum()), len(right))
+            interval = hits.proportion_ci(method="wilson")
+            found[task, method] = Standing(
+                rate=row["cell"]["rate"],
+                accuracy=_interval(right),
+                loss=float(np.mean(row["result"]["loss"])),
+                success=(hits.statistic, interval.low, interval.high),
+                difference=_interval(gap),
+                verdict=_verdict(_interval(gap, 1 - 0.05 / (len(WIDTHS) * len(methods)))),
+            )
+    return found
+
+
+def _interval(values: np.ndarray, level: float = 0.95) -> tuple[float, float, float]:
+    """Mean and t interval."""
+    from scipy import stats
+
+    mean, error = float(values.mean()), float(values.std(ddof=1) / np.sqrt(len(values)))
+    reach = float(stats.t.ppf((1 + level) / 2, len(values) - 1)) * error
+    return mean, mean - reach, mean + reach
+
+
+def _verdict(interval: tuple[float, float, float]) -> str:
+    _, low, high = interval
+    return "better" if low > 0 else "worse" if high < 0 else "no difference seen"
