@@ -1,0 +1,248 @@
+"""Networks of one variable built by hand: through given points, with given changes of sign, and folded into waves.
+
+Everything here is exact: `ExactNet` has rational weights, and `.float()` is its twin in float64. (boolean/capacity)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import pairwise, product
+from math import prod
+
+from .exact import ExactNet, leak_of, rational, rationals
+
+# ---- through points --------------------------------------------------------------------------------------------------------
+
+
+def slope_matrix(nodes: int, leak=0) -> list[list[Fraction]]:
+    """What the heights a of the nodes do to the slopes: `slope_i = sum_j M_ij a_j` right of the i-th kink. (S2-eq-A.14)
+
+    M_ij = 1 for j <= i, where node j is on, and the leak for j > i.
+    """
+    leak = leak_of(leak)
+    return [[Fraction(1) if j <= i else leak for j in range(nodes)] for i in range(nodes)]
+
+
+def slope_inverse(nodes: int, leak=0) -> list[list[Fraction]]:
+    """The inverse of `slope_matrix`: 1/(1 - leak) on the diagonal, minus that below it, and one entry in the corner."""
+    leak = leak_of(leak)
+    inverse = [[Fraction(0)] * nodes for _ in range(nodes)]
+    for i in range(nodes):
+        inverse[i][i] += 1 / (1 - leak)
+        if i:
+            inverse[i][i - 1] -= 1 / (1 - leak)
+    inverse[0][nodes - 1] -= leak / (1 - leak)
+    return inverse
+
+
+def interpolate(x: Sequence, y: Sequence, leak=0) -> ExactNet:
+    """One hidden layer of k - 1 nodes through the k points (x_i, y_i), with kinks at x_1, ..., x_{k-1}. (S2-lem-A.2.1)"""
+    x, y, leak = rationals(x, "a list of points"), rationals(y, "a list of values"), leak_of(leak)
+    if len(x) != len(y) or len(x) < 2:
+        raise ValueError(f"at least two points, each with a value, are needed; got {len(x)} points and {len(y)} values")
+    _increasing(x, "points")
+    slopes = [(b - a) / (t - s) for (s, t), (a, b) in zip(pairwise(x), pairwise(y))]
+    jumps = [slopes[0] - leak * slopes[-1], *(t - s for s, t in pairwise(slopes))]
+    heights = [jump / (1 - leak) for jump in jumps]
+    at_first = sum((a * leak * (x[0] - t) for a, t in zip(heights, x)), start=Fraction(0))
+    return ExactNet((tuple((1,) for _ in heights), (tuple(heights),)), (tuple(-t for t in x[:-1]), (y[0] - at_first,)), leak)
+
+
+def separate(intervals: Sequence[Sequence], leak=0, first: int = 1, as_printed: bool = False) -> ExactNet:
+    """k - 1 nodes with the right sign on k intervals (start, end) of alternating class; `first` is the sign of the first.
+
+    The network is zero halfway between neighbours. `as_printed` puts the first kink in the middle of the first interval, as the
+    dissertation does, which can fail for a leaky ReLU; otherwise it stands at its left end. (S2-thm-3.3.2, S2-proof-A.2)
+    """
+    pairs = [rationals(i, "an interval (start, end)") for i in intervals]
+    if len(pairs) < 2 or any(len(p) != 2 or p[0] > p[1] for p in pairs):
+        raise ValueError("at least two intervals (start, end) with start <= end are needed")
+    for i, ((a, b), (c, d)) in enumerate(pairwise(pairs), 1):
+        if b > c or (b == c and (a == b or c == d)):
+            raise ValueError(f"intervals {i} and {i + 1} leave no room for a change of sign: ({a}, {b}) and ({c}, {d})")
+    places = [(a + b) / 2 for a, b in pairs]
+    if not as_printed:
+        places[0] = pairs[0][0]
+    heights = [Fraction(_sign_of(first))]
+    for i in range(1, len(pairs)):
+        zero = (pairs[i - 1][1] + pairs[i][0]) / 2
+        heights.append(-heights[-1] * (places[i] - zero) / (zero - places[i - 1]))
+    return interpolate(places, heights, leak)
+
+
+# ---- as many changes of sign as possible -------------------------------------------------------------------------------------
+
+
+def facings(width: int, leak=0) -> list[tuple[tuple[int, ...], list[Fraction]]]:
+    """The ways in which `width` nodes can face (1 right, -1 left) so that all width + 1 slopes alternate in sign.
+
+    With sizes |m_0|, ..., |m_w| of the slopes, a way of facing is one linear condition, `sum_i c_i |m_i| = 0`: it can be met by
+    positive numbers if some c_i are positive and some negative (or all are zero). Returns those ways, each with its c.
+    (S2-find-crossings)
+    """
+    if not 1 <= width <= 16:
+        raise ValueError(f"the ways to face are listed for 1 to 16 nodes; got {width}")
+    leak, found = leak_of(leak), []
+    for facing in product((1, -1), repeat=width):
+        c = [Fraction(0)] * (width + 1)
+        for i, way in enumerate(facing, 1):
+            if way > 0:
+                c[i], c[i - 1] = c[i] + (1 + leak), c[i - 1] - (1 + leak)
+        c[width], c[0] = c[width] - 1, c[0] + leak
+        c = [value * (-1) ** i for i, value in enumerate(c)]
+        if (min(c) < 0 < max(c)) or not any(c):
+            found.append((facing, c))
+    return found
+
+
+def most_changes(widths: Sequence[int] | int, leak=0) -> int:
+    """Changes of sign that a network of one input with these hidden widths can be given: a factor w + 1 for each layer.
+
+    For w = 1, and for w = 2 without a leak, the factor is w. This is the maximum, unless a ReLU layer of width two is one of
+    several layers; then it is what `deep_wave` reaches. (S2-find-crossings, S2-thm-3.3.3)
+    """
+    widths = (widths,) if isinstance(widths, int) else tuple(widths)
+    if not widths or min(widths) < 1:
+        raise ValueError(f"each hidden layer has at least one node; got widths {widths}")
+    return prod(_sweeps(w, leak_of(leak)) for w in widths)
+
+
+def least_width(changes: int, leak=0) -> int:
+    """The fewest nodes in one hidden layer with which a network of one input changes sign this often. (S2-find-crossings)"""
+    if changes < 1:
+        raise ValueError(f"a network that never changes sign needs no node; got {changes} changes")
+    return next(w for w in range(1, changes + 1) if most_changes(w, leak) >= changes)
+
+
+def with_changes(zeros: Sequence, leak=0, first: int = 1) -> ExactNet:
+    """The smallest network of one hidden layer that changes sign exactly at the given places. (S2-find-crossings)
+
+    `first` is the sign left of all of them.
+    """
+    zeros, leak, sign = rationals(zeros, "a list of places"), leak_of(leak), _sign_of(first)
+    if not zeros:
+        raise ValueError("at least one change of sign is needed")
+    _increasing(zeros, "changes of sign")
+    width = least_width(len(zeros), leak)
+    if width == len(zeros):
+        return _with_few(zeros, leak, sign)
+    facing, sizes = _alternating(width, leak)
+    kinks = [(s + t * (b / a)) / (1 + b / a) for (s, t), (a, b) in zip(pairwise(zeros), pairwise(sizes))]
+    return _zigzag(kinks, facing, sizes, zeros[0], -sign, leak)
+
+
+def _with_few(zeros: tuple[Fraction, ...], leak: Fraction, sign: int) -> ExactNet:
+    """One node a change, for one or two changes, and for three with ReLU."""
+    if len(zeros) == 2:  # two nodes back to back make |x - centre|, with no other zero on the line
+        centre, reach = sum(zeros) / 2, (zeros[1] - zeros[0]) / 2
+        height = sign / (1 - leak)
+        return ExactNet((((1,), (-1,)), ((height, height),)), ((-centre, centre), (-sign * reach,)), leak)
+    places = [zeros[0] - 1, *((s + t) / 2 for s, t in pairwise(zeros)), zeros[-1] + 1]
+    heights = [Fraction(sign)]
+    for zero, (s, t) in zip(zeros, pairwise(places)):
+        heights.append(-heights[-1] * (t - zero) / (zero - s))
+    return interpolate(places, heights, leak)
+
+
+def _sweeps(width: int, leak: Fraction) -> int:
+    return width + 1 if width >= 3 or (width == 2 and leak > 0) else width
+
+
+def _alternating(width: int, leak: Fraction) -> tuple[list[int], list[Fraction]]:
+    """Which way the nodes face, and sizes of slopes, such that all slopes alternate in sign; for width 3 on, or 2 with a leak."""
+    sizes = [Fraction(1)] * (width + 1)
+    if width == 2:
+        sizes[0] = leak
+        return [1, 1], sizes
+    if width % 2:
+        sizes[-1] = 2 + leak
+        return [1] + [-1] * (width - 1), sizes
+    sizes[1] = 2 / (1 + leak)
+    return [-1] + [1] * (width - 2) + [-1], sizes
+
+
+def _zigzag(kinks, facing, sizes, zero: Fraction, sign: int, leak: Fraction) -> ExactNet:
+    """The network with these kinks and slopes sign * (|m_0|, -|m_1|, |m_2|, ...) whose first ray meets zero at `zero`."""
+    slopes = [sign * m * (-1) ** i for i, m in enumerate(sizes)]
+    heights = tuple((b - a) / (1 - leak) for a, b in pairwise(slopes))
+    rows, shift = tuple((Fraction(way),) for way in facing), tuple(-way * t for way, t in zip(facing, kinks))
+    at_zero = ExactNet((rows, (heights,)), (shift, (0,)), leak)(zero)
+    return ExactNet((rows, (heights,)), (shift, (-at_zero,)), leak)
+
+
+# ---- waves --------------------------------------------------------------------------------------------------------------------
+
+
+def wave(width: int, leak=0) -> ExactNet:
+    """A triangle wave with `width` straight pieces of equal length that run between 0 and 1 on [0, 1], from 0. (S2-eq-A.21)"""
+    if width < 1:
+        raise ValueError(f"a wave has at least one piece; got {width}")
+    return interpolate([Fraction(i, width) for i in range(width + 1)], [i % 2 for i in range(width + 1)], leak)
+
+
+def longest_wave(width: int, leak=0) -> ExactNet:
+    """A wave on [0, 1] with as many pieces between 0 and 1 as the nodes allow: one more than `wave`, but unequally long."""
+    leak = leak_of(leak)
+    if _sweeps(width, leak) == width:
+        return wave(width, leak)
+    facing, sizes = _alternating(width, leak)
+    total = sum(1 / m for m in sizes)
+    sizes = [m * total for m in sizes]
+    kinks = [sum(1 / m for m in sizes[:i]) for i in range(1, width + 1)]
+    return _zigzag(kinks, facing, sizes, Fraction(0), 1, leak)
+
+
+def deep_wave(widths: Sequence[int], leak=0, interval=(0, 1), longest: bool = False) -> ExactNet:
+    """Waves composed, minus 1/2, on an interval: the product of the widths is the number of sign changes there. (S2-thm-3.3.3)
+
+    With `longest` each layer folds once more where it can (`longest_wave`), and the places are no longer equally spaced.
+    """
+    a, b = rationals(interval, "an interval (start, end)")
+    if not a < b:
+        raise ValueError(f"an interval (start, end) with start < end is needed; got ({a}, {b})")
+    if not widths:
+        raise ValueError("at least one hidden layer is needed")
+    make = longest_wave if longest else wave
+    net = make(widths[0], leak)
+    for w in widths[1:]:
+        net = net.then(make(w, leak))
+    return _shifted(net, -Fraction(1, 2)).before([1 / (b - a)], -a / (b - a))
+
+
+def parity_line(n: int, widths: Sequence[int], leak=0) -> ExactNet:
+    """A network of one input whose sign at 0, 1, ..., n is -, +, -, ...: parity as a function of the number of ones.
+
+    Waves in all layers but the last, which changes sign as often as it can, at equal distances. That serves for
+    n <= w_1 ... w_{l-1} most_changes(w_l), at least the product of the widths. (S2-thm-3.3.4)
+    """
+    most = prod(widths[:-1]) * most_changes(widths[-1], leak) if widths else 0
+    if not 1 <= n <= most:
+        raise ValueError(f"hidden layers of widths {tuple(widths)} are given weights for parities of 1 to {most} bits; got {n}")
+    changes = most // prod(widths[:-1])
+    last = with_changes([Fraction(2 * i + 1, 2 * changes) for i in range(changes)], leak, first=-1)
+    net = last if len(widths) == 1 else _folds(widths[:-1], leak).then(last)
+    return net.before([Fraction(1, most)])
+
+
+def _folds(widths: Sequence[int], leak) -> ExactNet:
+    net = wave(widths[0], leak)
+    for w in widths[1:]:
+        net = net.then(wave(w, leak))
+    return net
+
+
+def _shifted(net: ExactNet, by: Fraction) -> ExactNet:
+    return ExactNet(net.weights, (*net.biases[:-1], (net.biases[-1][0] + by,)), net.leak)
+
+
+def _increasing(values: Sequence[Fraction], what: str) -> None:
+    for i, (s, t) in enumerate(pairwise(values), 1):
+        if s >= t:
+            raise ValueError(f"{what} are needed in increasing order, without duplicates; number {i} is {s}, the next is {t}")
+
+
+def _sign_of(first) -> int:
+    if rational(first) not in (-1, 1):
+        raise ValueError(f"the first sign is 1 or -1; got {first}")
+    return int(first)

@@ -1,0 +1,177 @@
+"""Networks on the corners of the cube, built by hand: clauses, minterms in layers, width two, and parity. Inputs are 0 and 1.
+
+(boolean/capacity)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+from math import isqrt
+
+import numpy as np
+import torch
+
+from ..nets import ReLUNet
+from .capacity import parity_line
+from .exact import ExactNet, leak_of, rational, rationals
+from .functions import corners, inputs_of, table
+
+
+def wrong_corners(net: ReLUNet, f) -> np.ndarray:
+    """At how many corners of the cube a network (or each of a batch, `(*batch,)`) has not the sign of `f`; zero is wrong."""
+    t = table(f)
+    values = net(torch.as_tensor(corners(inputs_of(t), low=0), dtype=net.dtype))[..., 0].numpy()
+    return (np.sign(values) != 2 * t.astype(int) - 1).sum(-1)
+
+
+# ---- clauses and minterms --------------------------------------------------------------------------------------------------
+
+
+def dnf_network(clauses: Sequence[Sequence[int]], n: int) -> ReLUNet:
+    """One hidden ReLU for each conjunction of a disjunctive normal form; positive where the form is true. (S2-find-dnf)
+
+    A clause lists its literals, i for x_i and -i for not x_i, counted from 1: `[(1, -2), (3,)]` is (x1 and not x2) or x3.
+    """
+    if not clauses or any(not 1 <= abs(literal) <= n for clause in clauses for literal in clause):
+        raise ValueError(f"at least one clause is needed, with literals from 1 to {n} or -1 to -{n}; got {list(clauses)[:4]}")
+    weights, biases = torch.zeros(len(clauses), n, dtype=torch.float64), torch.ones(len(clauses), dtype=torch.float64)
+    for row, clause in enumerate(clauses):
+        for literal in set(clause):  # a literal twice says nothing new; with its negation, the clause is never true
+            weights[row, abs(literal) - 1] += 1 if literal > 0 else -1
+            biases[row] -= 1 if literal > 0 else 0
+    return ReLUNet([weights, torch.ones(1, len(clauses))], [biases, torch.tensor([-0.5])])
+
+
+def layered_minterms(f, layers: int = 1) -> ReLUNet:
+    """ReLU networks of width n + 2^(n-1)/layers + 1 for a function or a batch of tables. (S2-find-mingard-width)
+
+    Each layer hands on the n inputs, adds up the minterms that the layer before it found, and looks for 2^(n-1)/layers further
+    ones; of a function that is mostly true, the false minterms. All weights are whole numbers or halves: float64 is exact.
+    """
+    t = table(f).astype(np.int64)
+    n = inputs_of(t)
+    half = 2 ** (n - 1)
+    if layers < 1 or half % layers:
+        raise ValueError(f"the number of layers divides 2**(n - 1) = {half}; got {layers}")
+    each, batch = half // layers, t.shape[:-1]
+    mostly = t.sum(-1, keepdims=True) > half
+    rare = np.where(mostly, 1 - t, t)
+    order = np.argsort(-rare, axis=-1, kind="stable")[..., :half]
+    found = np.take_along_axis(rare, order, -1)  # which of the chosen corners are minterms at all
+    signs = 2 * corners(n, low=0)[order] - 1  # (*batch, half, n)
+    width = n + each + 1
+    weights, biases = [], []
+    for layer in range(layers):
+        w, b = np.zeros((*batch, width, width if layer else n)), np.zeros((*batch, width))
+        w[..., range(n), range(n)] = 1
+        part = slice(layer * each, (layer + 1) * each)
+        w[..., n : n + each, :n] = signs[..., part, :] * found[..., part, None]
+        b[..., n : n + each] = (1 - (signs[..., part, :] > 0).sum(-1)) * found[..., part]
+        if layer:
+            w[..., -1, n:] = 1
+        weights.append(w)
+        biases.append(b)
+    turn = np.where(mostly, -1.0, 1.0)
+    out = np.zeros((*batch, 1, width))
+    out[..., 0, n:] = turn
+    return ReLUNet([*map(torch.as_tensor, (*weights, out))], [*map(torch.as_tensor, (*biases, -turn / 2))])
+
+
+# ---- width two ---------------------------------------------------------------------------------------------------------------
+
+
+def narrow(zeros: Sequence, start=0, leak=0, first: int = 1) -> ExactNet:
+    """Width two, s - 1 layers: a network of one input that changes sign on [start, oo) exactly at the s given places.
+
+    One node of each layer hands x on, the other folds the last ray over a line: the maximum or the minimum of the two. Each
+    turn is at least as high or low as the ones before it, so that nothing else is folded. (S2-find-width2-universal)
+    """
+    start, leak, zeros = rational(start), leak_of(leak), rationals(zeros, "a list of places")
+    if any(s >= t for s, t in pairwise((start, *zeros))):
+        raise ValueError("the places are needed in increasing order, without duplicates, right of the start")
+    zeros = [z - start for z in zeros]
+    if not zeros:
+        return ExactNet((((1,), (0,)), ((0, 0),)), ((-start, 0), (first,)), leak)
+    y = (-Fraction(first) / zeros[0], Fraction(first))  # the last ray of the function so far, slope and intercept
+    if len(zeros) == 1:
+        return ExactNet((((1,), (0,)), ((y[0], 0),)), ((-start, 0), (y[1],)), leak)
+    weights, biases = [], []
+    entering, line = None, None
+    for ray in _turns(zeros, y):
+        sign = 1 if ray[0] > 0 else -1
+        line_new = tuple((g - leak * r) / (1 - leak) for g, r in zip(ray, y))
+        if entering is None:
+            p, q = y[0] - line_new[0], y[1] - line_new[1]
+            weights.append(((1,), (sign * p,)))
+            biases.append((-start, sign * (q - p * start)))
+        else:
+            p, q = line[0] - line_new[0], line[1] - line_new[1]
+            weights.append(((1, 0), (sign * p, sign * entering)))
+            biases.append((0, sign * q))
+        entering, line, y = sign, line_new, ray
+    return ExactNet((*weights, ((line[0], entering),)), (*biases, (line[1],)), leak)
+
+
+def _turns(zeros: Sequence[Fraction], ray: tuple[Fraction, Fraction]):
+    """The ray after each turn between two zeros; heights never shrink, and grow only where they must."""
+    heights = [Fraction(0), abs(ray[1])]
+    for j, (z, z_next) in enumerate(pairwise(zeros)):
+        slope, gap = abs(ray[0]), z_next - z
+        needed = heights[-2] / slope
+        if j + 2 < len(zeros):
+            ratio = 2 * heights[-1] / ((zeros[j + 2] - z_next) * slope)
+            needed = max(needed, gap * ratio / (1 + ratio))
+        needed = needed or gap / 2
+        place = z + needed
+        heights.append(slope * needed)
+        after = (1 if ray[0] < 0 else -1) * heights[-1] / (z_next - place)
+        ray = (after, -after * z_next)
+        yield ray
+
+
+def narrow_network(f, leak=0) -> ExactNet:
+    """Any Boolean function at width two: its inputs read as a binary number, then `narrow`. (S2-find-width2-universal)"""
+    t = table(f)
+    changes = np.flatnonzero(np.diff(t.astype(int)))
+    zeros = [Fraction(2 * int(k) + 1, 2) for k in changes]
+    return narrow(zeros, 0, leak, 1 if t[0] else -1).before([2**k for k in range(inputs_of(t) - 1, -1, -1)])
+
+
+# ---- parity ------------------------------------------------------------------------------------------------------------------
+
+
+def parity_network(n: int, widths: Sequence[int], leak=0) -> ExactNet:
+    """A network of n inputs for parity, for n up to the product of the widths and a little beyond. (S2-thm-3.3.4)"""
+    return parity_line(n, widths, leak).before([1] * n)
+
+
+@dataclass(frozen=True)
+class ThresholdParity:
+    """Parity by about 2 sqrt(n) threshold gates in two hidden layers, the second of which also sees the inputs.
+
+    With S ones among the inputs, the gates [S >= B], [S >= 2B], ... count the full blocks; what is left over,
+    r = S - B * (their sum), has the parity of S because the block length B is even, and the gates [r >= 1], [r >= 2], ... read
+    it off. (S2-find-sqrt-parity)
+    """
+
+    n: int
+
+    @property
+    def block(self) -> int:
+        return 2 * max(1, -(-(1 + isqrt(self.n - 1)) // 2))  # the least even number not below sqrt(n)
+
+    @property
+    def gates(self) -> tuple[int, int]:
+        """Gates of the two hidden layers; there is one more for the output."""
+        return self.n // self.block, min(self.block - 1, self.n)
+
+    def __call__(self, x: np.ndarray) -> np.ndarray:
+        """Parities `(m,)` of the rows of zeros and ones `(m, n)`, every gate a comparison of a weighted sum with a number."""
+        ones = np.asarray(x).sum(-1)
+        first = ones[:, None] >= self.block * np.arange(1, self.gates[0] + 1)
+        rest = ones - self.block * first.sum(-1)
+        second = rest[:, None] >= np.arange(1, self.gates[1] + 1)
+        return ((second * (-1) ** np.arange(self.gates[1])).sum(-1) >= 0.5).astype(np.uint8)
