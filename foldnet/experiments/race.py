@@ -130,11 +130,12 @@ class Race:
     data: Data
 
 
-def race(task: str, method: str, rate: float, seeds, budget: int = BUDGET, where: str = "cpu") -> Race:
-    """Train a network for each seed with one method; no seed depends on the seeds beside it."""
+def race(task: str, method, rate: float, seeds, budget: int = BUDGET, where: str = "cpu") -> Race:
+    """Train a network for each seed with one method, by name or as a function; no seed depends on the seeds beside it."""
     given, widths = data(task, seeds, where), list(WIDTHS[task])
     (x, y) = given.train
-    if method in METHODS:
+    propose = method if callable(method) else METHODS.get(method)
+    if propose:
         stages = widths
     elif method in ("scratch", "wide"):
         stages = [widths[-1] if method == "scratch" else 64]
@@ -153,7 +154,7 @@ def race(task: str, method: str, rate: float, seeds, budget: int = BUDGET, where
         if stage:
             k = width - stages[stage - 1]
             kept.append(nets)
-            new = METHODS[method](nets, x, y, k, rng)
+            new = propose(nets, x, y, k, rng)
             spent += charge(new)
             work += x.shape[1] * (new.gradients * products(nets) + new.forwards * products(nets, False) + new.products)
             nets = new.widened()

@@ -54,11 +54,11 @@ def random(nets, x: Tensor, y: Tensor, k: int, rng: Sequence[np.random.Generator
     return Proposal(nets, drawn[..., :-1], drawn[..., -1], _zeros(nets, k))
 
 
-def split(nets, x: Tensor, y: Tensor, k: int, rng: Sequence[np.random.Generator]) -> Proposal:
+def split(nets, x: Tensor, y: Tensor, k: int, rng: Sequence[np.random.Generator], noise: float = NOISE) -> Proposal:
     """Net2Net: k different neurons, drawn at random, are doubled, their outgoing weights halved.
 
-    The twins' incoming weights and biases move apart by the same small step in opposite directions. The function is kept but for
-    points within that step of the neuron's crease, where it moves by at most half the outgoing weight times the step.
+    The twins' incoming weights and biases move apart by the same small step in opposite directions, `noise` times their length.
+    The function is kept but for points near the neuron's crease, where it moves by at most half the outgoing weight times the step.
     """
     _checked(nets, k, rng, at_most=nets.sizes[1])
     chosen = torch.as_tensor(np.stack([r.choice(nets.sizes[1], k, replace=False) for r in rng]), device=nets.device)
@@ -66,7 +66,7 @@ def split(nets, x: Tensor, y: Tensor, k: int, rng: Sequence[np.random.Generator]
     rows = torch.cat([nets.weights[0], nets.biases[0].unsqueeze(-1)], -1)
     place = chosen.unsqueeze(-1).expand(-1, -1, rows.shape[-1])
     mine = rows.gather(1, place)
-    step = NOISE * mine.norm(dim=-1, keepdim=True) * step / step.norm(dim=-1, keepdim=True)
+    step = noise * mine.norm(dim=-1, keepdim=True) * step / step.norm(dim=-1, keepdim=True)
     rows = rows.scatter(1, place, mine - step)
     column = chosen.unsqueeze(1).expand(-1, nets.sizes[2], -1)
     half = nets.weights[1].gather(2, column) / 2
