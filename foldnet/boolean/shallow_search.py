@@ -63,7 +63,7 @@ def parity_solvable(n: int, width: int, leak=0) -> tuple[bool, int]:
 
 
 def _kinds(n: int) -> np.ndarray:
-    """For each pattern the first of its kind, up to permuted and negated inputs, which turn parity into itself or its negation."""
+    """For each pattern the first of its kind, up to permuted and negated inputs: they turn parity into itself or its negation."""
     patterns, points = threshold_patterns(n), corners(n, low=0)
     index = {tuple(pattern): i for i, pattern in enumerate(patterns.tolist())}
     kinds = np.arange(len(patterns))
