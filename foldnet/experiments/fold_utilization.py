@@ -1,6 +1,7 @@
 """How many 2-3-2 networks succeed: from random weights, grown from 2-2-2 by a fold, or by other small units.
 
-The runs behind "65 / 1000" and "360 / 1000" (S0-find-utilization), with controls: 1,000 networks an arm on each of three tasks.
+The runs behind "65 / 1000" and "360 / 1000" (S0-find-utilization), with controls: 1,000 networks an arm on each of three tasks
+with the softmax cross-entropy, and once more on the sine with a sigmoid for each output.
 """
 
 from __future__ import annotations
@@ -22,18 +23,17 @@ ARMS = ("random 2-3-2", "2-2-2 before", "fold", "random unit", "placed unit", "g
 
 
 def cells() -> list[dict]:
-    return [{"task": task, "block": block} for task in TASKS for block in range(BLOCKS)]
+    readings = [("softmax", task) for task in TASKS] + [("sigmoid", "sine")]
+    return [{"task": task, "block": block, "loss": loss} for loss, task in readings for block in range(BLOCKS)]
 
 
-def cell(task: str, block: int) -> dict:
+def cell(task: str, block: int, loss: str) -> dict:
     """For each arm, how many of the 300 training points each of 200 networks gets right; every block has its own data."""
-    small = parents(task, block)
-    result = {
-        "random 2-3-2": scores(train(start(3, block), task, block), task, block),
-        "2-2-2 before": scores(small, task, block),
-    }
+    small = parents(task, block, loss=loss)
+    plain = train(start(3, block), task, block, loss=loss)
+    result = {"random 2-3-2": scores(plain, task, block), "2-2-2 before": scores(small, task, block)}
     for arm in ARMS[2:]:
-        result[arm] = scores(train(grown(small, arm, task, block), task, block, STEPS // 2), task, block)
+        result[arm] = scores(train(grown(small, arm, task, block), task, block, STEPS // 2, loss), task, block)
     return result
 
 
@@ -48,15 +48,17 @@ def start(width: int, block: int, networks: int = NETWORKS) -> ReLUNet:
     return every[:networks]
 
 
-def train(nets: ReLUNet, task: str, block: int, steps: int = STEPS) -> ReLUNet:
-    """Full-batch Adam at rate 0.01 on the cross-entropy of each output: one logit for each of the two classes."""
+def train(nets: ReLUNet, task: str, block: int, steps: int = STEPS, loss: str = "softmax") -> ReLUNet:
+    """Full-batch Adam at rate 0.01 on the cross-entropy: of the softmax over both outputs, or of a sigmoid for each."""
     x, y = data(task, block)
+    if loss == "softmax":
+        return fit_softmax(nets, x, y, steps, RATE)
     return fit(nets, x, one_hot(y), loss="bce", lr=RATE, epochs=steps, progress=False).net
 
 
-def parents(task: str, block: int, networks: int = NETWORKS) -> ReLUNet:
+def parents(task: str, block: int, networks: int = NETWORKS, loss: str = "softmax") -> ReLUNet:
     """2-2-2 networks after half of the steps, so that a grown network has as many steps as a random one."""
-    return train(start(2, block, networks), task, block, STEPS // 2)
+    return train(start(2, block, networks), task, block, STEPS // 2, loss)
 
 
 def grown(small: ReLUNet, arm: str, task: str, block: int) -> ReLUNet:
@@ -87,6 +89,16 @@ def grown(small: ReLUNet, arm: str, task: str, block: int) -> ReLUNet:
     push = torch.as_tensor(np.stack([r.normal(size=2) for r in rng]))
     outgoing = SIZE * push / push.abs().amax(-1, keepdim=True) / reach.where(reach > 0, 1.0)[:, None]
     return widen(small, 0, incoming.unsqueeze(1), bias, outgoing.unsqueeze(-1))
+
+
+def fit_softmax(nets: ReLUNet, x, y, steps: int, rate: float) -> ReLUNet:
+    """Full-batch Adam (torch's constants) on the mean softmax cross-entropy, for 2-h-2 networks `(B,)`; labels `(n,)`."""
+    from ..growth._softmax import train as kernel
+
+    rows = torch.cat([nets.weights[0], nets.biases[0].unsqueeze(-1)], -1).numpy()
+    columns = torch.cat([nets.weights[1], nets.biases[1].unsqueeze(-1)], -1).numpy()
+    rows, columns = (torch.as_tensor(a) for a in kernel(rows, columns, x.numpy(), y.numpy(), steps, rate))
+    return ReLUNet((rows[..., :-1], columns[..., :-1]), (rows[..., -1], columns[..., -1]))
 
 
 def scores(nets: ReLUNet, task: str, block: int) -> list[int]:
