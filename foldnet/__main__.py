@@ -14,6 +14,7 @@ def main(argv: list[str] | None = None) -> int:
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     _ledger_arguments(commands.add_parser("ledger", help="every claim of the sources beside what the stored notebooks measured"))
     _sweep_arguments(commands.add_parser("sweep", help="repeat a large run whose result is stored in book/data"))
+    _swaps_arguments(commands.add_parser("swaps", help="the swaps value of a Boolean function, or of all classes of functions"))
     arguments = parser.parse_args(argv)
     try:
         return arguments.run(arguments)
@@ -59,6 +60,68 @@ def _sweep(arguments) -> int:
     from .experiments import runner
 
     return runner.command(arguments.name, jobs=arguments.jobs, store=arguments.store)
+
+
+def _swaps_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.description = "The fewest changes of class along any projection of the cube's corners to a line, exactly."
+    parser.add_argument(
+        "function", nargs="?", help="a truth table as 0110, inputs in lexicographic order; with --inputs its number"
+    )
+    parser.add_argument(
+        "--inputs", type=int, metavar="N", help="the number of inputs (at most 6) of a function given by its number"
+    )
+    parser.add_argument(
+        "--classes",
+        type=int,
+        metavar="N",
+        help="all classes of functions of N inputs, at most 5; N = 5 takes minutes and can be resumed",
+    )
+    parser.set_defaults(run=_swaps)
+
+
+def _swaps(arguments) -> int:
+    if (arguments.function is None) == (arguments.classes is None):
+        raise ValueError("swaps needs a truth table, as in `swaps 0110`, or --classes N")
+    if arguments.classes is not None:
+        return _swaps_of_classes(arguments.classes)
+    from .boolean.functions import corners, inputs_of, number, table
+    from .boolean.swaps import witness
+
+    given = arguments.function
+    if arguments.inputs is not None and not given.isdigit():
+        raise ValueError(f"with --inputs a function is given by its number; got {given!r}")
+    f = table(given if arguments.inputs is None else int(given), arguments.inputs)
+    found, points = witness(f), corners(inputs_of(f), low=0)
+    print(f"function {number(f)} of {inputs_of(f)} inputs: swaps value {found.swaps}")
+    print("weights  " + " ".join(map(str, found.weights)))
+    print("corners  " + " ".join("".join(map(str, points[i])) for i in found.order))
+    print("values   " + " ".join(str(f[i]).rjust(inputs_of(f)) for i in found.order))
+    return 0
+
+
+def _swaps_of_classes(n: int) -> int:
+    import numpy as np
+
+    from .boolean.functions import class_sizes, classes, tables
+
+    if not 1 <= n <= 5:
+        raise ValueError(f"the classes are listed for 1 to 5 inputs; got {n} (for 6 there are some 2e14)")
+    if n < 5:
+        from .boolean.swaps import swaps
+
+        value = swaps(tables(classes(n), n))
+        counts, weighted = np.bincount(value), np.bincount(value, class_sizes(n))
+    else:
+        from . import _paths
+        from .experiments import runner, swaps_classes
+
+        path = _paths.repository() / "_sweeps" / "swaps_classes.jsonl"
+        result = runner.run(swaps_classes.cells(), swaps_classes.cell, path, command="python -m foldnet swaps --classes 5")
+        counts, weighted = (np.sum([r["result"][k] for r in result.rows], axis=0) for k in ("classes", "functions"))
+    print("swaps      classes       functions")
+    for value in range(int(np.flatnonzero(counts)[-1]) + 1):
+        print(f"{value:5} {int(counts[value]):12,} {int(weighted[value]):15,}")
+    return 0
 
 
 if __name__ == "__main__":

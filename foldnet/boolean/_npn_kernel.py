@@ -1,6 +1,6 @@
 """Canonical forms of functions of five inputs, compiled: a table of 32 bits is two of 16, and those are looked up.
 
-Read the smallest member of a class as two halves. Its first half is the smallest that any of the ten restrictions x_i = 0, x_i = 1
+Read the smallest member of a class as two halves. Its first half is the smallest that any of the ten restrictions x_i = 0 or 1
 can be brought to, so it is the smallest member of a class of n = 4; the second half is the smallest that the symmetries
 which bring some restriction there make of the other half.
 """
@@ -26,7 +26,7 @@ def _front() -> np.ndarray:
     for k in range(5):
         for i in range(32):
             digits = [i >> (4 - j) & 1 for j in range(5)]
-            moved = [digits[k]] + digits[:k] + digits[k + 1 :]
+            moved = [digits[k], *digits[:k], *digits[k + 1 :]]
             places[k, i] = sum(d << (4 - j) for j, d in enumerate(moved))
     parts = np.zeros((5, 4, 256), dtype=np.uint32)
     for k in range(5):
@@ -66,7 +66,7 @@ def _canonical(f, smallest, way, fixing, start, count, moved, front, at_most):
     best, ways = np.int64(1 << 16), 0
     for k in range(5):
         a, b = _halves(f, k, front)
-        for turn in range(2):
+        for _ in range(2):
             if smallest[a] == first:
                 other = np.int64(_move(way[a], b, moved))
                 for s in range(start[first], start[first] + count[first]):

@@ -168,7 +168,7 @@ def _lookup(n: int) -> tuple[np.ndarray, np.ndarray]:
 
 @cache
 def _four() -> tuple[np.ndarray, ...]:
-    """What the kernel for n = 5 needs of n = 4: canonical forms, ways there, stabilisers, and each symmetry on bytes of a table."""
+    """What the kernel for n = 5 needs of n = 4: canonical forms, ways there, stabilisers, and symmetries acting on bytes."""
     smallest, way = _lookup(4)
     maps = symmetries(4)
     byte = tables(np.arange(256) << 8, 4), tables(np.arange(256), 4)  # the first and the last eight entries

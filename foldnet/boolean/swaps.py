@@ -1,0 +1,141 @@
+"""The swaps value of a Boolean function: the fewest changes of class along any line, exactly, with a line that attains it.
+
+(boolean/swaps; S2-def-swaps)
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from math import comb
+
+import numpy as np
+
+from .functions import corners, influence, inputs_of, symmetries, table
+from .orderings import MOST_INPUTS, orderings, orders, tree
+
+
+@dataclass(frozen=True, eq=False)
+class Witness:
+    """A swaps value with its reason: along `weights` (n whole numbers) the corners come in `order`, with `swaps` changes."""
+
+    swaps: int
+    weights: np.ndarray
+    order: np.ndarray
+
+
+def changes(f, weights, n: int | None = None) -> np.ndarray | int:
+    """How often the class changes along projections, an int or `(*batch,)` for weights `(*batch, n)`.
+
+    Corners that fall together must agree; where they do not, the projection is none of the set W and the result is -1.
+    """
+    t = table(f, n)
+    weights = np.asarray(weights)
+    if t.ndim != 1 or weights.shape[-1:] != (inputs_of(t),):
+        raise ValueError(f"one function of n inputs and weights (..., n) are needed; got {t.shape} and {weights.shape}")
+    place = weights @ corners(inputs_of(t), low=0).T
+    order = np.argsort(place, axis=-1, kind="stable")
+    place, values = np.take_along_axis(place, order, -1), t[order]
+    differ = values[..., 1:] != values[..., :-1]
+    # neighbours are enough: if corners of two classes fall together, some two neighbours among them differ
+    clash = (differ & (place[..., 1:] == place[..., :-1])).any(-1)
+    found = np.where(clash, -1, differ.sum(-1))
+    return int(found) if found.ndim == 0 else found
+
+
+def swaps(f, n: int | None = None, threads: int | None = None) -> np.ndarray | int:
+    """The swaps value of a function of at most six inputs, or of each table of a batch, `(*batch,)`. (S2-def-swaps)"""
+    t = table(f, n)
+    n = inputs_of(t)
+    _check_exact(n)
+    if t.ndim == 1:
+        return int(_over_symmetries(t, threads).min())
+    flat = t.reshape(-1, 2**n)
+    if n == MOST_INPUTS:
+        found = np.array([_over_symmetries(one, threads).min() for one in flat], dtype=np.int64)
+    else:
+        half = symmetries(n)[: len(symmetries(n)) // 2 or 1]
+        found = fewest_changes(flat, half, orders(n), threads)
+    return found.reshape(t.shape[:-1])
+
+
+def witness(f, n: int | None = None) -> Witness:
+    """The swaps value of one function with weights and the order of the corners that attain it."""
+    t = table(f, n)
+    if t.ndim != 1:
+        raise ValueError(f"one function has a witness, not a batch of shape {t.shape[:-1]}")
+    n = inputs_of(t)
+    _check_exact(n)
+    best = _over_symmetries(t)
+    image = symmetries(n)[best.argmin()].astype(np.int64)
+    along = t[image[orders(n)]]
+    k = (along[:, 1:] != along[:, :-1]).sum(1).argmin()
+    negated = image[0] >> np.arange(n - 1, -1, -1) & 1
+    came_from = [n - int(image[1 << (n - 1 - j)] ^ image[0]).bit_length() for j in range(n)]
+    weights = np.zeros(n, dtype=np.int64)
+    weights[came_from] = orderings(n)[k]
+    return Witness(int(best.min()), np.where(negated, -weights, weights), image[orders(n)[k]])
+
+
+def _over_symmetries(t: np.ndarray, threads: int | None = None) -> np.ndarray:
+    """For each symmetry of the inputs (up to negating all) the fewest changes of one function over the listed orders."""
+    n = inputs_of(t)
+    half = symmetries(n)[: len(symmetries(n)) // 2 or 1]
+    return fewest_changes(t[half], np.arange(2**n, dtype=np.uint8)[None], orders(n), threads)
+
+
+def fewest_changes(tables: np.ndarray, maps: np.ndarray, order: np.ndarray, threads: int | None = None) -> np.ndarray:
+    """For each of the tables `(k, 2**n)` the fewest changes over all orders, each under all maps of the corners, `(k,)`."""
+    import numba
+
+    from . import _swaps_kernel as kernel
+
+    depth, point = tree(order)
+    count, size = tables.shape
+    filled = np.zeros((-(-count // kernel.LANES) * kernel.LANES, size), dtype=np.uint8)
+    filled[:count] = tables
+    bits = np.packbits(np.ascontiguousarray(filled.T), axis=1, bitorder="little")
+    blocks = bits.view("<u8").reshape(size, -1, kernel.WORDS)
+    work = [np.ascontiguousarray(blocks[:, b]).ravel() for b in range(blocks.shape[1])]
+    maps = np.ascontiguousarray(maps)
+    with ThreadPoolExecutor(threads or numba.config.NUMBA_NUM_THREADS) as pool:
+        best = list(pool.map(lambda block: kernel.fewest_changes(block, maps, depth, point), work))
+    digits = np.stack(best).reshape(-1, kernel.DIGITS, kernel.WORDS).swapaxes(0, 1).reshape(kernel.DIGITS, -1)
+    bits = np.unpackbits(digits.astype("<u8").view(np.uint8), axis=1, bitorder="little")
+    return (bits.astype(np.int64) << np.arange(kernel.DIGITS)[:, None]).sum(0)[:count]
+
+
+# ---- beyond exact values -----------------------------------------------------------------------------------------------------
+
+
+def swaps_at_most(f, n: int | None = None, projections: int = 10_000, seed: int = 0) -> int:
+    """An upper bound for any n: the fewest changes along `projections` random directions."""
+    t = table(f, n)
+    if projections < 1:
+        raise ValueError(f"a bound needs at least one projection; got {projections}")
+    rng, best = np.random.default_rng(seed), t.shape[-1] - 1
+    portion = max(1, 2**22 // t.shape[-1])
+    for start in range(0, projections, portion):
+        found = changes(t, rng.normal(size=(min(portion, projections - start), inputs_of(t))))
+        best = min(best, int(found[found >= 0].min(initial=best)))
+    return best
+
+
+def swaps_at_least(f, n: int | None = None) -> np.ndarray | int:
+    """A lower bound for any n, `(*batch,)`: total influence over that of the majority, rounded up.
+
+    Each cut of the line is a threshold function, and none has more influence than the majority.
+    """
+    t = table(f, n)
+    n = inputs_of(t)
+    majority = n * comb(n - 1, (n - 1) // 2) / 2 ** (n - 1)
+    found = np.ceil(influence(t) / majority - 1e-12).astype(np.int64)
+    return int(found) if t.ndim == 1 else found
+
+
+def _check_exact(n: int) -> None:
+    if n > MOST_INPUTS:
+        raise ValueError(
+            f"swaps values are exact for at most {MOST_INPUTS} inputs; got {n}: "
+            "swaps_at_most and swaps_at_least give bounds for more"
+        )
