@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn.functional import leaky_relu
 
 if TYPE_CHECKING:
     from typing import Self
@@ -159,7 +160,7 @@ class ReLUNet(Network):
             raise ValueError(f"leak is in [0, 1), 0 for ReLU; got {self.leak}")
 
     def activate(self, z: Tensor) -> Tensor:
-        return torch.where(z > 0, z, self.leak * z)
+        return leaky_relu(z, self.leak)
 
     @property
     def slopes_at_zero(self) -> tuple[float, float]:

@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits
 
 from ..nets import Network
-from ..train import _data
+from ..train import _fits
 from .moments import SecondMoment, cross, moment_of
 
 LOSSES = ("mse", "bce", "cross_entropy")
@@ -31,15 +31,21 @@ def data(net: Network, x, y, loss: str | Callable) -> tuple[Tensor, Tensor]:
     """Points and targets as `point_losses` takes them; class labels `(n,)` or `(*batch, n)` become rows of 0 and 1."""
     if not callable(loss) and loss not in LOSSES:
         raise ValueError(f"loss is one of {', '.join(map(repr, LOSSES))} or a function of outputs and y; got {loss!r}")
-    y = torch.as_tensor(y)
+    x, y = net._points(x).detach(), torch.as_tensor(y)
     if loss == "cross_entropy" and not y.is_floating_point():
         classes = net.sizes[-1]
         if y.numel() and not 0 <= int(y.min()) <= int(y.max()) < classes:
             raise ValueError(f"labels of {classes} classes are 0 to {classes - 1}; got {int(y.min())} to {int(y.max())}")
-        y = torch.nn.functional.one_hot(y.long(), classes).to(net.dtype)
-    if callable(loss):
-        return net._points(x).detach(), y.to(net.device)
-    return _data(net, x, y)
+        y = torch.nn.functional.one_hot(y.long(), classes)
+    y = y.detach().to(net.device)
+    if not callable(loss):
+        y = y.to(net.dtype).unsqueeze(-1) if y.ndim == 1 and net.sizes[-1] == 1 else y.to(net.dtype)
+        if y.ndim < 2 or y.shape[-2:] != (x.shape[-2], net.sizes[-1]) or not _fits(y.shape[:-2], net.batch_shape):
+            raise ValueError(f"targets of {x.shape[-2]} points for a {net} do not have shape {tuple(y.shape)}")
+    for name, value in (("points", x), ("targets", y)):
+        if not value.numel() or not value.sum().isfinite():
+            raise ValueError(f"{name} of shape {tuple(value.shape)} are empty, or some are NaN or infinite")
+    return x, y
 
 
 def layer_inputs(net: Network, x) -> list[Tensor]:
@@ -97,10 +103,11 @@ def best_update(inputs: Tensor, goal: Tensor, moment: SecondMoment | None = None
     """
     w = (moment or moment_of(inputs)).whitening
     n = goal.shape[-2]
-    change = (w @ (w.mT @ (cross(inputs, goal) / n))).mT
+    asked = cross(inputs, goal) / n
+    change = (w @ (w.mT @ asked)).mT
     weights, bias = change[..., :-1], change[..., -1]
     move = inputs @ weights.mT + bias.unsqueeze(-2)
-    return Update(weights, bias, move, (move * goal).sum((-2, -1)) / n)
+    return Update(weights, bias, move, (change * asked.mT).sum((-2, -1)))
 
 
 def tangent(net: Network, layer: int, x) -> Tensor:

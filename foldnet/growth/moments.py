@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import Tensor
-
-BLOCK = 112  # columns of a product of which only the upper triangle is needed; measured in benchmarks/README.md
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,9 +29,10 @@ class SecondMoment:
 def moment_of(inputs: Tensor, tolerance: float | None = None) -> SecondMoment:
     """The factored second moment of inputs `(*batch, n, in)`.
 
-    Cholesky where S is safely definite. Where it is not (an input that is constant, or a combination of others), the eigenvectors
-    of S with unit diagonal, less those with an eigenvalue below `tolerance` times the largest (rounding, 2e-16 times the size,
-    unless told otherwise): then WW' is a generalized inverse, and the fitted functions are the same as with any other.
+    Cholesky where S is safely definite, inputs that are always 0 aside. Where it is not (an input that is constant, or a
+    combination of others), the eigenvectors of S with unit diagonal, less those with an eigenvalue below `tolerance` times the
+    largest (the rounding error, unless told otherwise): then WW' is a generalized inverse, and what is fitted does not depend on
+    which.
     """
     n, size = inputs.shape[-2], inputs.shape[-1] + 1
     limit = 10 * size * torch.finfo(inputs.dtype).eps if tolerance is None else tolerance
@@ -42,25 +42,21 @@ def moment_of(inputs: Tensor, tolerance: float | None = None) -> SecondMoment:
         _, singular, vectors = torch.linalg.svd(rows / scale.unsqueeze(-2), full_matrices=False)
         return _truncated(singular.square(), vectors.mT, scale, limit)
     s = gram(inputs) / n
+    live = s.diagonal(dim1=-2, dim2=-1) > 0
     scale = _positive(s.diagonal(dim1=-2, dim2=-1).sqrt())
     s = s / (scale.unsqueeze(-1) * scale.unsqueeze(-2))
+    s.diagonal(dim1=-2, dim2=-1).fill_(1.0)  # an input that is always 0 is set aside: its own variable, dropped below
     factor, failed = torch.linalg.cholesky_ex(s)
     # the square of a diagonal entry is the share of an input that the inputs before it leave unexplained
     bad = (failed > 0) | ~(factor.diagonal(dim1=-2, dim2=-1).amin(-1).square() > max(limit, 1e-10))
-    if bad.all():
-        return _eigen(s, scale, limit)
     one = torch.eye(size, dtype=s.dtype, device=s.device)
     whitening = torch.linalg.solve_triangular(torch.where(bad[..., None, None], one, factor), one, upper=False).mT
-    whitening, rank = whitening / scale.unsqueeze(-1), torch.full_like(failed, size)
+    whitening, rank = whitening * (live / scale).unsqueeze(-1), live.sum(-1)
     if bad.any():
-        rest = _eigen(s[bad], scale[bad], limit)
-        whitening[bad], rank[bad] = rest.whitening, rest.rank.to(rank.dtype)
+        rest = _truncated(*torch.linalg.eigh(s[bad]), scale[bad], limit)
+        whitening[bad] = rest.whitening * live[bad].unsqueeze(-1)
+        rank[bad] = rest.rank - (~live[bad]).sum(-1)
     return SecondMoment(whitening, rank)
-
-
-def _eigen(s: Tensor, scale: Tensor, limit: float) -> SecondMoment:
-    values, vectors = torch.linalg.eigh(s)
-    return _truncated(values, vectors, scale, limit)
 
 
 def _truncated(values: Tensor, vectors: Tensor, scale: Tensor, limit: float) -> SecondMoment:
@@ -85,13 +81,14 @@ def cross(inputs: Tensor, values: Tensor) -> Tensor:
 
 
 def gram(inputs: Tensor) -> Tensor:
-    """B'B for inputs with a constant 1 appended; of a wide product only the upper triangle is multiplied out."""
+    """B'B for inputs `(*batch, n, in)` with a constant 1 appended: `(*batch, in + 1, in + 1)`."""
     p = inputs.shape[-1]
     s = inputs.new_empty(*inputs.shape[:-2], p + 1, p + 1)
-    for i in range(0, p, BLOCK):
-        strip = inputs[..., i : i + BLOCK].mT @ inputs[..., i:]
-        s[..., i : min(i + BLOCK, p), i:p] = strip
-        s[..., i:p, i : min(i + BLOCK, p)] = strip.mT
+    if inputs.ndim == 2 and inputs.device.type == "cpu":  # numpy knows that the product is symmetric: half the work
+        rows = inputs.detach().numpy()
+        np.matmul(rows.T, rows, out=s.numpy()[:p, :p])
+    else:
+        s[..., :p, :p] = inputs.mT @ inputs
     s[..., :p, p] = s[..., p, :p] = inputs.sum(-2)
     s[..., p, p] = inputs.shape[-2]
     return s

@@ -62,6 +62,11 @@ def optimal_neurons(
     with the larger exact slope is returned where the activation has a kink at 0: for slopes a and b there, at least (a + b) / 2
     times what the linear theory predicts for slope 1. (S1-prop-3.2-solution, S1-cor-1-dW)
     """
+    with torch.no_grad():
+        return _optimal(net, layer, x, y, k, loss, moment, old)
+
+
+def _optimal(net, layer, x, y, k, loss, moment, old) -> NewNeurons:
     _hidden(net, layer)
     if old not in OLD:
         raise ValueError(f"old is one of {', '.join(map(repr, OLD))}; got {old!r}")
@@ -119,11 +124,10 @@ def moved(net: Network, layer: int, update: Update, amplitude) -> Network:
 
 def _inputs(net: Network, layer: int, x: Tensor, ahead: bool = False) -> tuple[Tensor, ...]:
     """What hidden layer `layer` reads and, `ahead`, what the next affine layer reads and gives, all `(*batch, n, width)`."""
-    steps, z = [x], x
-    for w, b in list(zip(net.weights, net.biases))[: layer + 2 if ahead else layer]:
-        z = steps[-1] @ w.mT + b.unsqueeze(-2)
-        steps.append(net.activate(z))
-    return (steps[layer], steps[layer + 1], z) if ahead else (steps[layer],)
+    below, here = None, x
+    for w, b in list(zip(net.weights, net.biases))[: layer + ahead]:
+        below, here = here, net.activate(torch.nn.functional.linear(here, w, b) if w.ndim == 2 else here @ w.mT + b.unsqueeze(-2))
+    return (below, here, here @ net.weights[layer + 1].mT + net.biases[layer + 1].unsqueeze(-2)) if ahead else (here,)
 
 
 def _linear(inputs: Tensor, alpha: Tensor) -> Tensor:
@@ -141,15 +145,13 @@ def _apart(below: Tensor, here: Tensor) -> Tensor:
 def _signs(net, below, alpha, omega, target, goal) -> tuple[Tensor, Tensor]:
     """The better sign of each neuron `(*batch, k)` and the exact first-order gain of all of them `(*batch,)`."""
     left, right = net.slopes_at_zero
-    n, size = goal.shape[-2], omega.abs()
+    n, reads, asked = goal.shape[-2], _linear(below, alpha), goal @ omega
     if left == right:
-        largest = omega.gather(-2, size.argmax(-2, keepdim=True)).squeeze(-2)
-        sign = torch.where(largest < 0, -1.0, 1.0).to(omega.dtype)
-        return sign, right * (alpha.mT * (cross(below, goal) / n @ omega)).sum((-2, -1))
-    reads = _linear(below, alpha)
+        largest = omega.gather(-2, omega.abs().argmax(-2, keepdim=True)).squeeze(-2)
+        return torch.where(largest < 0, -1.0, 1.0).to(omega.dtype), right * (reads * asked).sum((-2, -1)) / n
     plus = torch.where(reads > 0, right * reads, left * reads)
     minus = (left + right) * reads - plus  # what the neuron with both signs turned contributes
-    wanted, asked = target @ omega, goal @ omega
+    wanted = target @ omega
     flipped = (plus * wanted).sum(-2) < (minus * wanted).sum(-2)
     gain = torch.where(flipped.unsqueeze(-2), minus, plus).mul(asked).sum((-2, -1)) / n
     return torch.where(flipped, -1.0, 1.0).to(omega.dtype), gain
