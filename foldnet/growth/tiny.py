@@ -13,6 +13,7 @@ from torch import Tensor
 from .amplitude import best_amplitude
 from .expressivity import Update, best_update, desired_update, layer_inputs
 from .minibatches import Training
+from .moments import SecondMoment, gram
 from .neurons import NewNeurons, grow, optimal_neurons
 
 METHODS = ("optimal", "random", "random, old moved")
@@ -65,6 +66,7 @@ def tiny(
     marks: Iterable[int] = (),
     points: int | None = None,
     fresh: bool = False,
+    ridge: float = 0.0,
     lr: float = 1e-4,
     batch_size: int = 100,
     seeds: Sequence[int] | None = None,
@@ -73,9 +75,11 @@ def tiny(
 
     Every singular vector becomes a neuron (`every_vector`), so all networks of the batch keep one shape; a threshold on the
     singular values would stop at a different width in each. `look(net)` is called at the `marks`, counts of minibatches, after a
-    growth that falls on the same count. No growth is training at a fixed size. `points` replaces the rule of
-    `estimation_points` by one number, and with `fresh` the line searches look at other points than the neurons were fitted to.
-    (S1-alg-tiny)
+    growth that falls on the same count. No growth is training at a fixed size. (S1-alg-tiny)
+
+    Three departures from the paper: `points` replaces the rule of `estimation_points` by one number; with `fresh` the line
+    searches look at other points than the neurons were fitted to; `ridge` adds that share of the mean square of a layer's inputs to
+    the diagonal of their second moment.
     """
     if method not in METHODS:
         raise ValueError(f"method is one of {', '.join(map(repr, METHODS))}; got {method!r}")
@@ -93,7 +97,7 @@ def tiny(
         spent += _seconds(net.device, lambda: training.train(stop - training.done))  # noqa: B023
         for _ in range(events.count(stop)):
             before = look(training.net)
-            records += grow_all(training, len(around), method, points, fresh)
+            records += grow_all(training, len(around), method, points, fresh, ridge)
             around.append((before, look(training.net)))
         if stop in marks:
             looks.append(look(training.net))
@@ -102,7 +106,12 @@ def tiny(
 
 
 def grow_all(
-    training: Training, growth: int, method: str = "optimal", points: int | None = None, fresh: bool = False
+    training: Training,
+    growth: int,
+    method: str = "optimal",
+    points: int | None = None,
+    fresh: bool = False,
+    ridge: float = 0.0,
 ) -> list[Growth]:
     """Widen every hidden layer of the networks in training, one after the other; `growth` counts from 0."""
     records = []
@@ -114,7 +123,7 @@ def grow_all(
         data = [(training.x[i], training.y[i]) for i in (torch.as_tensor(d).to(net.device) for d in drawn)]
 
         def one_layer(net=net, layer=layer, data=data, rngs=rngs):
-            wide, record = widened(net, layer, *data[0], method, rngs, search=data[-1])
+            wide, record = widened(net, layer, *data[0], method, rngs, data[-1], ridge)
             training.become(wide)
             training.prepare()
             records.append(replace(record, minibatch=training.done))
@@ -124,7 +133,7 @@ def grow_all(
     return records
 
 
-def widened(net, layer: int, x: Tensor, y: Tensor, method: str, rngs, search=None) -> tuple[object, Growth]:
+def widened(net, layer: int, x: Tensor, y: Tensor, method: str, rngs, search=None, ridge: float = 0.0) -> tuple[object, Growth]:
     """The networks with one layer wider, decided in double precision on points `x` `(B, n, in)` of each network's own.
 
     First the old outgoing weights make their best move, then come the new neurons, each step with the amplitude that a line
@@ -135,11 +144,14 @@ def widened(net, layer: int, x: Tensor, y: Tensor, method: str, rngs, search=Non
     exact, kind, k = net.to(torch.float64), "cross_entropy", every_vector(net, layer)
     x = x.to(torch.float64)
     new = drawn = random_neurons(exact, layer, k, rngs)
-    if method == "optimal":
-        new = optimal_neurons(exact, layer, x, y, k, loss=kind)
-    elif method == "random, old moved":
-        move = best_update(layer_inputs(exact, x)[layer + 1], desired_update(exact, layer + 1, x, y, kind))
-        new = replace(drawn, update=move)
+    if method != "random":
+        below, here = layer_inputs(exact, x)[layer : layer + 2]
+        moment = lambda inputs: ridge_moment(inputs, ridge) if ridge else None  # noqa: E731
+        if method == "optimal":
+            new = optimal_neurons(exact, layer, x, y, k, loss=kind, moment=moment(below))
+        if ridge or method != "optimal":
+            goal = desired_update(exact, layer + 1, x, y, kind)
+            new = replace(new, update=best_update(here, goal, moment(here)))
     seen, labels = (x, y) if search is None else (search[0].to(torch.float64), search[1])
     first = best_amplitude(exact, layer, new, seen, labels, kind, update="only")
     second = best_amplitude(exact, layer, new, seen, labels, kind, update=first.amplitude)
@@ -156,6 +168,20 @@ def widened(net, layer: int, x: Tensor, y: Tensor, method: str, rngs, search=Non
         losses=torch.stack([first.start, first.loss, second.loss]),
     )
     return wide.to(net.dtype), record
+
+
+def ridge_moment(inputs: Tensor, share: float) -> SecondMoment:
+    """The factored second moment of inputs `(B, n, in)` with `share` of its mean diagonal added to the diagonal.
+
+    A pixel that is seldom other than 0 then counts for little. Without it least squares gives such a pixel a large weight, which
+    fits the few points that show it and is wrong on all others.
+    """
+    s = gram(inputs) / inputs.shape[-2]
+    one = torch.eye(s.shape[-1], dtype=s.dtype, device=s.device)
+    extra = share * s.diagonal(dim1=-2, dim2=-1)[..., :-1].mean(-1)
+    factor = torch.linalg.cholesky(s + extra[..., None, None] * one)
+    whitening = torch.linalg.solve_triangular(factor, one, upper=False).mT
+    return SecondMoment(whitening, torch.full(s.shape[:-2], s.shape[-1], device=s.device))
 
 
 def every_vector(net, layer: int) -> int:
