@@ -78,8 +78,8 @@ def tiny(
     growth that falls on the same count. No growth is training at a fixed size. (S1-alg-tiny)
 
     Three departures from the paper: `points` replaces the rule of `estimation_points` by one number; with `fresh` the line
-    searches look at other points than the neurons were fitted to; `ridge` adds that share of the mean square of a layer's inputs to
-    the diagonal of their second moment.
+    searches look at other points than the neurons were fitted to; `ridge` adds that share of the mean square of a layer's
+    inputs to the diagonal of their second moment.
     """
     if method not in METHODS:
         raise ValueError(f"method is one of {', '.join(map(repr, METHODS))}; got {method!r}")
