@@ -56,7 +56,8 @@ def optimal_neurons(
 ) -> NewNeurons:
     """The k neurons of hidden layer `layer` (0 is the first) that come closest to what the next layer asks for, at first order.
 
-    Points, targets and `loss` as in `desired_update`; `k=None` takes as many as are of use. `old` says what the old outgoing
+    Points, targets and `loss` as in `desired_update`. Fewer than k are returned where no network of the batch has use for more
+    (`rank`; none at all where nothing is left to gain), and all of use for `k=None`. `old` says what the old outgoing
     weights do meanwhile: they move `"first"` and the neurons serve what is left (the paper's two steps), they move `"jointly"`
     (the true minimum over both), or they are `"kept"`. Of each pair +-(incoming, outgoing), equal in the linear theory, the one
     with the larger exact slope is returned where the activation has a kink at 0: for slopes a and b there, at least (a + b) / 2
@@ -68,6 +69,8 @@ def optimal_neurons(
 
 def _optimal(net, layer, x, y, k, loss, moment, old) -> NewNeurons:
     _hidden(net, layer)
+    if k is not None and (int(k) != k or k < 1):
+        raise ValueError(f"k is a whole number of neurons, at least 1, or None for all of use; got {k!r}")
     if old not in OLD:
         raise ValueError(f"old is one of {', '.join(map(repr, OLD))}; got {old!r}")
     x, y = data(net, x, y, loss)
@@ -84,7 +87,7 @@ def _optimal(net, layer, x, y, k, loss, moment, old) -> NewNeurons:
     u, singular, v = torch.linalg.svd(whitening.mT @ (cross(below, target) / n), full_matrices=False)
     size = goal.square().sum((-2, -1)).div(n).sqrt()
     rank = (singular > torch.finfo(goal.dtype).eps ** 0.75 * size.unsqueeze(-1)).sum(-1)
-    k = _number(k, singular, rank, layer, net)
+    k = int(rank.max()) if k is None else min(k, int(rank.max()))
     useful = torch.arange(k, device=singular.device) < rank.unsqueeze(-1)
     root = (singular[..., :k] * useful).sqrt()
     alpha = (whitening @ u[..., :k] * root.unsqueeze(-2)).mT
@@ -161,13 +164,3 @@ def _hidden(net: Network, layer: int) -> None:
     hidden = len(net.weights) - 1
     if not 0 <= layer < hidden:
         raise ValueError(f"hidden layers of a {net} are numbered 0 to {hidden - 1}; got {layer}")
-
-
-def _number(k: int | None, singular: Tensor, rank: Tensor, layer: int, net: Network) -> int:
-    if k is None:
-        return int(rank.max())
-    if int(k) != k or not 1 <= k <= singular.shape[-1]:
-        raise ValueError(
-            f"between 1 and {singular.shape[-1]} neurons of layer {layer} of a {net} can be optimal at once; got k = {k}"
-        )
-    return int(k)

@@ -171,7 +171,7 @@ def test_amplitude_zero_keeps_the_function(kind, layer, seed, split):
     net = NETS[kind]((6, 3, 5, 4), batch=2, seed=seed)
     new = optimal_neurons(net, layer, x, y, 2)
     grown = grow(net, layer, new, 0.0, split=split)
-    assert grown.sizes[layer + 1] == net.sizes[layer + 1] + 2
+    assert grown.sizes[layer + 1] == net.sizes[layer + 1] + new.bias.shape[-1]
     assert torch.allclose(grown(x), net(x), rtol=0, atol=1e-12)
     assert torch.allclose(grow(net, layer, new, 1e-9, split=split)(x), net(x), rtol=0, atol=1e-6)
 
@@ -243,6 +243,17 @@ def test_nothing_to_gain():
     assert best.loss == best.start
 
 
+def test_no_more_neurons_than_are_of_use():
+    x, y = problem()
+    net = ReLUNet.random((6, 3, 4), seed=3)
+    assert optimal_neurons(net, 0, x, y, 50).incoming.shape == (4, 6)
+    both = optimal_neurons(stack([net, net]), 0, x, torch.stack([y, net(x)]), 2)  # the second has nothing to gain
+    assert both.rank.tolist() == [4, 0]
+    assert both.incoming.shape == (2, 2, 6)
+    assert not both.incoming[1].any()
+    assert not both.outgoing[1].any()
+
+
 def test_line_search_is_monotone_and_finds_the_minimum():
     zero = torch.zeros(4, dtype=torch.float64)
     minima = torch.tensor([0.003, 0.7, 40.0, -1.0], dtype=torch.float64)
@@ -260,7 +271,7 @@ def test_bad_input_is_a_sentence():
     net = ReLUNet.random((6, 3, 4), seed=3)
     for call, words in [
         (lambda: optimal_neurons(net, 1, x, y), "numbered 0 to 0; got 1"),
-        (lambda: optimal_neurons(net, 0, x, y, 5), "between 1 and 4 neurons"),
+        (lambda: optimal_neurons(net, 0, x, y, 0), "at least 1, or None"),
         (lambda: optimal_neurons(net, 0, x, y, loss="l1"), "loss is one of 'mse'"),
         (lambda: optimal_neurons(net, 0, x, y, old="new"), "old is one of 'first'"),
         (lambda: optimal_neurons(net, 0, x, torch.arange(60) % 5, loss="cross_entropy"), "labels of 4 classes are 0 to 3"),

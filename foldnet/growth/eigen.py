@@ -1,0 +1,32 @@
+"""Optimal neurons of a very wide layer without factoring anything: a few eigenvectors by LOBPCG."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+
+def leading_neurons(
+    n: Tensor, s: Tensor, k: int, iterations: int = 500, tolerance: float = 1e-12
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The k largest singular values, incoming `(in, k)` and outgoing weights `(out, k)` from N `(in, out)` and a definite S.
+
+    The generalized eigenproblem N N' alpha = lambda^2 S alpha with alpha' S alpha = 1 and omega = N' alpha, solved by LOBPCG where
+    3k <= in, else by Cholesky and the eigenvectors of a symmetric matrix. (S1-prop-3.3)
+    """
+    a = n @ n.mT
+    if 3 * k > len(s):
+        factor = torch.linalg.cholesky(s)
+        inner = torch.linalg.solve_triangular(factor, a, upper=False)
+        inner = torch.linalg.solve_triangular(factor, inner.mT, upper=False)
+        vectors = torch.linalg.eigh(inner).eigenvectors.flip(-1)[:, :k]
+        alpha = torch.linalg.solve_triangular(factor.mT, vectors, upper=True)
+    else:
+        start = torch.as_tensor(n.mean(1, keepdim=True).cos() + torch.linspace(-1, 1, k).to(n)).roll(
+            1, 0
+        )  # any full start will do
+        start = start + torch.eye(len(s), k).to(n)
+        _, alpha = torch.lobpcg(a, k, s, X=start, niter=iterations, tol=tolerance, largest=True)
+    alpha = alpha / (alpha * (s @ alpha)).sum(0).sqrt()
+    omega = n.mT @ alpha
+    return omega.norm(dim=0), alpha, omega
