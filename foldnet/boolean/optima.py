@@ -30,7 +30,7 @@ Vector = tuple[Fraction, ...]
 
 def signs(w, b) -> str:
     """The signs of `b`, `b + w` and `b - w`, the source's order: what a node sees at x = 0, 1, -1; as in `"-+-"`."""
-    return "".join("-0+"[(z > 0) - (z < 0) + 1] for z in (b, b + w, b - w))
+    return "".join("-0+"[int(z > 0) - int(z < 0) + 1] for z in (b, b + w, b - w))
 
 
 def _cones() -> dict[str, tuple[tuple[int, int], ...]]:
@@ -185,7 +185,7 @@ def _positive_solution(columns, outputs) -> Vector | None:
 
 
 def kind(w: Sequence, b: Sequence, o: Sequence, outputs: Sequence) -> str:
-    """Minimum or saddle, for a steady state with these outputs; exact, on the kinks too (the chapter's Theorem 1.3.8).
+    """Minimum or saddle, for a steady state with these outputs; exact, on the kinks too (the chapter's Theorem 1.3.7).
 
     At outputs 0 the loss nearby is 4 + 2 sum o_i (|w_i| - |b_i|)+ plus squares; at 1/3, 1/3, -1 it is 8/3 plus
     8/3 sum o_i ((b_i - w_i)+ - (b_i)+) plus squares. A minimum is where no node can make its summand negative.
@@ -212,7 +212,7 @@ def downhill(w: Sequence, b: Sequence, o: Sequence, c) -> list[tuple]:
     """A way from a poor minimum to loss 0 on which the loss never rises: corners `(w1, w2, o1, o2, b1, b2, c)` of a polygon.
 
     First the output weight of a node is let go to 0, which costs nothing; then the node itself is free to go elsewhere; then the
-    output weights lead down. Takes a minimum with no node on a kink.
+    output weights lead down. Takes any local minimum of loss 8/3 or 4.
     """
     w, b, o = list(w), list(b), list(o)
     z = [activation(*node) for node in zip(w, b)]

@@ -20,7 +20,8 @@ PARAMETERS = w1, w2, o1, o2, b1, b2, c = sp.symbols("w1 w2 o1 o2 b1 b2 c", real=
 _SLOT = {0: 0, 1: 1, -1: 2}  # where a case says whether the node is on at x
 
 
-def loss(region) -> sp.Expr:
+@functools.cache
+def loss(region: tuple[str, str]) -> sp.Expr:
     """The loss as a polynomial in the seven parameters, valid in one region such as `("-+-", "+++")`."""
     nodes = list(zip(region, ((w1, o1, b1), (w2, o2, b2))))
     total = sp.Integer(0)
@@ -30,9 +31,10 @@ def loss(region) -> sp.Expr:
     return sp.expand(total)
 
 
-def gradient(region) -> list[sp.Expr]:
+@functools.cache
+def gradient(region: tuple[str, str]) -> tuple[sp.Expr, ...]:
     """The seven derivatives of the loss in a region."""
-    return [sp.expand(sp.diff(loss(region), p)) for p in PARAMETERS]
+    return tuple(sp.expand(sp.diff(loss(region), p)) for p in PARAMETERS)
 
 
 def solve(region) -> list[dict]:
