@@ -96,8 +96,9 @@ def avoiding(n, p):
     One coordinate is scaled to 1. The others are chosen ascending from 2, ..., (p - 1) / 2, none of them a signed sum of those
     before; `sums[k]` marks the signed sums when k are chosen.
     """
-    sums = np.zeros((n, p), dtype=np.bool_)
-    sums[1, 0] = sums[1, 1] = sums[1, p - 1] = True
+    sums = np.zeros((n, 2 * p), dtype=np.bool_)  # twice, so that no remainder need be taken
+    for i in (0, 1, p - 1):
+        sums[1, i] = sums[1, p + i] = True
     chosen = np.ones(n, dtype=np.int64)
     k, total = 1, 0
     while k > 0:
@@ -108,8 +109,10 @@ def avoiding(n, p):
         elif k + 1 == n:
             total += not sums[k, w]
         elif not sums[k, w]:
+            before, up, down, after = sums[k], sums[k, w : w + p], sums[k, p - w : 2 * p - w], sums[k + 1]
             for i in range(p):
-                sums[k + 1, i] = sums[k, i] or sums[k, (i - w) % p] or sums[k, (i + w) % p]
+                after[i] = before[i] | up[i] | down[i]
+            after[p:] = after[:p]
             k += 1
             chosen[k] = w
     return total

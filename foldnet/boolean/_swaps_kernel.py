@@ -10,58 +10,60 @@ import numpy as np
 
 from ._npn_kernel import _jit
 
-WORDS = 16  # words side by side: what LLVM turns into vector instructions
+WORDS = 16  # a block: words side by side
 LANES = 64 * WORDS
 DIGITS = 6  # changes are counted up to 63
 ROW = WORDS * DIGITS
+# Where the digits of a count start; unsigned, like every index here: a signed one could be negative, and numba would ask.
+B1, B2, B3, B4, B5, B6 = (np.uint64(WORDS * k) for k in range(1, DIGITS + 1))
 
 
 @_jit
-def _add(now, before, left, left_before, right, right_before):
-    """Counts at a node: those at its parent, plus one where the new corner differs from the last, and the same at the far end."""
-    for j in range(WORDS):
-        a, b = left[j] ^ left_before[j], right[j] ^ right_before[j]
-        c = before[j]
+def _add(counts, row, tables, here, there, across, across_there):
+    """Counts at a node: those of its parent, one row before, plus one for each end where the new corner differs from the last."""
+    for j in range(B1):
+        a, b = tables[here + j] ^ tables[there + j], tables[across + j] ^ tables[across_there + j]
+        c = counts[row - B6 + j]
         either = a ^ b
-        now[j] = c ^ either
+        counts[row + j] = c ^ either
         carry = (a & b) | (c & either)
-        c = before[WORDS + j]
-        now[WORDS + j] = c ^ carry
+        c = counts[row - B5 + j]
+        counts[row + B1 + j] = c ^ carry
         carry &= c
-        c = before[2 * WORDS + j]
-        now[2 * WORDS + j] = c ^ carry
+        c = counts[row - B4 + j]
+        counts[row + B2 + j] = c ^ carry
         carry &= c
-        c = before[3 * WORDS + j]
-        now[3 * WORDS + j] = c ^ carry
+        c = counts[row - B3 + j]
+        counts[row + B3 + j] = c ^ carry
         carry &= c
-        c = before[4 * WORDS + j]
-        now[4 * WORDS + j] = c ^ carry
+        c = counts[row - B2 + j]
+        counts[row + B4 + j] = c ^ carry
         carry &= c
-        now[5 * WORDS + j] = before[5 * WORDS + j] ^ carry
+        counts[row + B5 + j] = counts[row - B1 + j] ^ carry
 
 
 @_jit
-def _keep_smaller(best, now, left, right):
+def _keep_smaller(best, counts, row, tables, here, across):
     """best = min(best, now + 1 where the two corners in the middle differ), lane by lane."""
-    for j in range(WORDS):
-        carry = left[j] ^ right[j]
-        c = now[j]
+    for j in range(B1):
+        carry = tables[here + j] ^ tables[across + j]
+        c = counts[row + j]
         d0 = c ^ carry
         carry &= c
-        c = now[WORDS + j]
+        c = counts[row + B1 + j]
         d1 = c ^ carry
         carry &= c
-        c = now[2 * WORDS + j]
+        c = counts[row + B2 + j]
         d2 = c ^ carry
         carry &= c
-        c = now[3 * WORDS + j]
+        c = counts[row + B3 + j]
         d3 = c ^ carry
         carry &= c
-        c = now[4 * WORDS + j]
+        c = counts[row + B4 + j]
         d4 = c ^ carry
-        d5 = now[5 * WORDS + j] ^ (carry & c)
-        b0, b1, b2 = best[j], best[WORDS + j], best[2 * WORDS + j]
-        b3, b4, b5 = best[3 * WORDS + j], best[4 * WORDS + j], best[5 * WORDS + j]
+        d5 = counts[row + B5 + j] ^ (carry & c)
+        b0, b1, b2 = best[j], best[B1 + j], best[B2 + j]
+        b3, b4, b5 = best[B3 + j], best[B4 + j], best[B5 + j]
         less = ~d0 & b0
         less = (~d1 & b1) | (~(d1 ^ b1) & less)
         less = (~d2 & b2) | (~(d2 ^ b2) & less)
@@ -69,11 +71,11 @@ def _keep_smaller(best, now, left, right):
         less = (~d4 & b4) | (~(d4 ^ b4) & less)
         less = (~d5 & b5) | (~(d5 ^ b5) & less)
         best[j] = b0 ^ ((b0 ^ d0) & less)
-        best[WORDS + j] = b1 ^ ((b1 ^ d1) & less)
-        best[2 * WORDS + j] = b2 ^ ((b2 ^ d2) & less)
-        best[3 * WORDS + j] = b3 ^ ((b3 ^ d3) & less)
-        best[4 * WORDS + j] = b4 ^ ((b4 ^ d4) & less)
-        best[5 * WORDS + j] = b5 ^ ((b5 ^ d5) & less)
+        best[B1 + j] = b1 ^ ((b1 ^ d1) & less)
+        best[B2 + j] = b2 ^ ((b2 ^ d2) & less)
+        best[B3 + j] = b3 ^ ((b3 ^ d3) & less)
+        best[B4 + j] = b4 ^ ((b4 ^ d4) & less)
+        best[B5 + j] = b5 ^ ((b5 ^ d5) & less)
 
 
 @_jit
@@ -82,31 +84,23 @@ def fewest_changes(tables, maps, depth, point):
 
     `tables` has shape `(2**n * WORDS,)`; nodes of the tree have `depth` 0 for the corner 0 and stand in depth-first order.
     """
-    corners = maps.shape[1]
-    deepest = corners // 2 - 1
+    corners = np.uint64(maps.shape[1])
+    one = np.uint64(1)
+    deepest = maps.shape[1] // 2 - 1
     counts = np.zeros((deepest + 1) * ROW, dtype=np.uint64)
-    path = np.zeros(deepest + 1, dtype=np.int64)
+    path = np.zeros(deepest + 1, dtype=np.uint64)
     best = np.full(ROW, ~np.uint64(0))
     for m in range(len(maps)):
         for node in range(len(depth)):
             d = depth[node]
-            p = np.int64(maps[m, point[node]])
+            p = np.uint64(maps[m, point[node]])
             path[d] = p
-            here = p * WORDS
-            across = (corners - 1 - p) * WORDS
-            row = d * ROW
+            here = p * B1
+            across = (corners - one - p) * B1
+            row = np.uint64(d) * B6
             if d > 0:
                 q = path[d - 1]
-                there = q * WORDS
-                across_there = (corners - 1 - q) * WORDS
-                _add(
-                    counts[row : row + ROW],
-                    counts[row - ROW : row],
-                    tables[here : here + WORDS],
-                    tables[there : there + WORDS],
-                    tables[across : across + WORDS],
-                    tables[across_there : across_there + WORDS],
-                )
+                _add(counts, row, tables, here, q * B1, across, (corners - one - q) * B1)
             if d == deepest:
-                _keep_smaller(best, counts[row : row + ROW], tables[here : here + WORDS], tables[across : across + WORDS])
+                _keep_smaller(best, counts, row, tables, here, across)
     return best
