@@ -4,6 +4,9 @@ CHAPTER ?=
 NAME ?=
 URL ?=
 ONLY ?=
+SET ?=
+SUBMISSIONS ?=
+SHIELD ?= on
 JOBS ?= 2
 # On Linux with an x86 processor pip takes torch with CUDA, some gigabytes more. TORCH_INDEX=, set to the address that the
 # "Get Started" page of pytorch.org shows for Linux, Pip and CPU, takes the small build of the same version.
@@ -11,9 +14,10 @@ TORCH_INDEX ?=
 
 BIN := .venv/bin
 READY := .venv/.ready
+COURSE := .venv-course/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help book test notebooks text notebook lint sweep address clean
+.PHONY: help book test notebooks text notebook lint sweep assignments rehearse grade address clean
 
 help: ## this list
 	@echo "Usage: make TARGET [CHAPTER=splines/breakpoints] ..."; echo
@@ -22,7 +26,7 @@ help: ## this list
 book: $(READY) ## build the site from the stored outputs and print the address of its first page
 	@$(BIN)/python -m tools.site
 
-test: $(READY) ## everything: style, package, notebooks, site, browser, install (ONLY="style package" for some of it)
+test: $(READY) ## everything: style, package, notebooks, course, site, browser, install (ONLY="style package" for some of it)
 	@$(BIN)/python -m tools.check --jobs $(JOBS) $(ONLY)
 
 notebooks: $(READY) ## run all chapters, or CHAPTER=..., and store their outputs
@@ -40,11 +44,21 @@ lint: $(READY) ## what the rules of the house say about all chapters, or CHAPTER
 sweep: $(READY) ## repeat the large run NAME=... (without a name: the runs there are)
 	@$(BIN)/python -m foldnet sweep $(NAME)
 
+assignments: $(READY) $(COURSE) ## make the student versions of all problem sets, or of SET=ps2, from the instructors' sources
+	@$(BIN)/python -m tools.course.make $(SET)
+
+rehearse: $(READY) ## run the solution and the distractors of all problem sets, or of SET=ps2
+	@$(BIN)/python -m tools.course.rehearse $(SET)
+
+grade: $(READY) $(COURSE) ## grade SET=ps2 SUBMISSIONS=folder; without a folder, enter what was graded by hand
+	@test -n "$(SET)" || { echo "make: which set? Say make grade SET=ps2 SUBMISSIONS=folder"; exit 1; }
+	@$(BIN)/python -m tools.course.grade $(SET) $(if $(SUBMISSIONS),"$(SUBMISSIONS)") --shield $(SHIELD) --jobs $(JOBS)
+
 address: $(READY) ## the repository moves to URL=https://github.com/OWNER/NAME: rewrite what follows from it
 	@$(BIN)/python -m tools.address $(URL)
 
-clean: ## remove what was built: the site, the environment, the caches (never the large runs under _sweeps)
-	rm -rf .venv _build dist .pytest_cache .ruff_cache .hypothesis
+clean: ## remove what was built: the site, the environment, the caches (never the large runs under _sweeps and the grades under _grades)
+	rm -rf .venv .venv-course _build dist .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -not -path './.git/*' -prune -exec rm -rf {} +
 
 $(READY): requirements.txt pyproject.toml tools/install.py
@@ -52,3 +66,6 @@ $(READY): requirements.txt pyproject.toml tools/install.py
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "make: the book needs Python 3.11 or newer and $(PYTHON) is $$($(PYTHON) -V 2>&1); say make PYTHON=python3.12, or what yours is called"; exit 1; }
 	@TORCH_INDEX=$(TORCH_INDEX) $(PYTHON) -m tools.install
+
+$(COURSE): requirements-course.txt tools/install.py | $(READY)
+	@$(BIN)/python -m tools.install course

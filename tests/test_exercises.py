@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from foldnet.exercises import verdict
+from foldnet.exercises import value_verdict, verdict
 
 CASES = [((1.0, 2.0), 2.0), ((3.0, 4.0), 12.0)]
 
@@ -59,3 +59,34 @@ def test_nan_is_not_correct():
 def test_no_cases_is_an_error():
     with pytest.raises(ValueError, match="at least one case"):
         verdict(product, [])
+
+
+def test_a_condition_may_stand_for_the_expected_value():
+    cases = [((1.0, 2.0), lambda value: value > 0), ((3.0, -4.0), lambda value: value > 0)]
+    assert verdict(product, cases) == "keep working: product(3, -4) gives -12, which is not right"
+    assert verdict(product, cases[:1]) == "correct: product passes all 1 cases"
+    assert verdict(nothing, cases).startswith("missing")
+    assert verdict(words, [(("a", 1.0), lambda value: False)]) == "keep working: words('a', 1) gives 'twelve', which is not right"
+
+
+def test_the_worst_case_is_shown():
+    nearly = {1.0: 2.02, 3.0: 13.0}
+    assert verdict(lambda a, b: nearly[a], CASES) == "keep working: <lambda>(3, 4) gives 13, which is not right"
+
+
+@pytest.mark.parametrize(
+    ("value", "expected", "line"),
+    [
+        (None, 3.0, "missing: gain has no value yet"),
+        (3.0, 3.0, "correct: gain"),
+        (3.1, 3.0, "almost: gain is 3.1, which is close"),
+        (5, 3.0, "keep working: gain is 5, which is not right"),
+        ("x", 3.0, "keep working: gain is 'x', not a number"),
+        ([1, 2], [1, 2, 3], "keep working: gain has shape (2,); (3,) is needed"),
+        (True, lambda value: value is False, "keep working: gain is True, which is not right"),
+        ({"a": 1}, lambda value: "b" in value, "keep working: gain is {'a': 1}, which is not right"),
+        ({"a": 1}, lambda value: "a" in value, "correct: gain"),
+    ],
+)
+def test_values_have_the_same_four_verdicts(value, expected, line):
+    assert value_verdict("gain", value, expected) == line

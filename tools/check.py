@@ -22,8 +22,13 @@ def stages(jobs: int) -> dict[str, list[list]]:
     """Name of each stage to its commands."""
     return {
         "style": [[sys.executable, "-m", "ruff", "check", "."]],
-        "package": [[*PYTEST, "-n", jobs, "-m", "not browser and not install", "tests"]],
+        "package": [[*PYTEST, "-n", jobs, "-m", "not browser and not install and not course", "tests"]],
         "notebooks": [[*PYTEST, "-n", jobs, "--dist=loadfile", *NBVAL, "book"]],
+        "course": [
+            [sys.executable, "-m", "tools.install", "course"],
+            [sys.executable, "-m", "tools.course.make", "--check"],
+            [*PYTEST, "-n", jobs, "--dist=loadgroup", "-m", "course", "tests"],
+        ],
         "site": [[sys.executable, "-m", "tools.site", "--full"]],
         "browser": [[*PYTEST, "-m", "browser", "tests"]],
         "install": [[*PYTEST, "-m", "install", "tests"]],

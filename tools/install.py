@@ -1,6 +1,7 @@
 """Make `.venv` as requirements.txt says, with foldnet itself in it: called by the Makefile, with any Python from 3.11 on.
 
-Only the standard library is at hand here. The pip log goes to .venv/pip.log; a line every few seconds says how far it is.
+`python -m tools.install course` makes `.venv-course` as requirements-course.txt says: nbgrader, and nothing of ours. Only the
+standard library is at hand here. The pip log goes to pip.log in the environment; a line every few seconds says how far it is.
 """
 
 from __future__ import annotations
@@ -14,45 +15,51 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-VENV = ROOT / ".venv"
-PYTHON = VENV / "bin" / "python"
-PIP = [str(PYTHON), "-m", "pip", "--disable-pip-version-check"]
+ENVIRONMENTS = {
+    "book": (ROOT / ".venv", ROOT / "requirements.txt"),
+    "course": (ROOT / ".venv-course", ROOT / "requirements-course.txt"),
+}
 STEPS = ("Collecting", "Downloading", "Installing", "Using")
 EVERY = 15  # seconds between two lines of progress
 
 
-def main() -> int:
-    if not works(PYTHON):
-        print(f"making .venv with Python {platform.python_version()}", flush=True)
-        if subprocess.run([sys.executable, "-m", "venv", "--clear", VENV]).returncode:
+def main(which: str = "book") -> int:
+    venv, requirements = ENVIRONMENTS[which]
+    pip, ready = [str(venv / "bin" / "python"), "-m", "pip", "--disable-pip-version-check"], venv / ".ready"
+    if which == "course" and ready.is_file() and ready.stat().st_mtime >= requirements.stat().st_mtime and works(venv):
+        return 0
+    if not works(venv):
+        print(f"making {venv.name} with Python {platform.python_version()}", flush=True)
+        if subprocess.run([sys.executable, "-m", "venv", "--clear", venv]).returncode:
             return 1
-    pins = [line for line in (ROOT / "requirements.txt").read_text().splitlines() if "==" in line]
-    index = os.environ.get("TORCH_INDEX")
-    if platform.system() == "Linux" and platform.machine() == "x86_64" and not index and not configured():
+    pins = [line for line in requirements.read_text().splitlines() if "==" in line]
+    index = os.environ.get("TORCH_INDEX") if which == "book" else None
+    if which == "book" and platform.system() == "Linux" and platform.machine() == "x86_64" and not index and not configured(pip):
         print("note: pip will take torch with CUDA here, some gigabytes; the README says how TORCH_INDEX= avoids that")
     print(f"installing {len(pins)} packages; the first time takes some minutes", flush=True)
     extra = ["--extra-index-url", index] if index else []
-    if not logged([*PIP, "install", "--progress-bar", "off", *extra, "-r", str(ROOT / "requirements.txt")], VENV / "pip.log"):
-        print("make: pip could not install requirements.txt; the lines above are the end of .venv/pip.log")
+    if not logged([*pip, "install", "--progress-bar", "off", *extra, "-r", str(requirements)], venv / "pip.log"):
+        print(f"make: pip could not install {requirements.name}; the lines above are the end of {venv.name}/pip.log")
         return 1
-    for command in (["install", "--quiet", "--no-deps", "--no-build-isolation", "--editable", str(ROOT)], ["check"]):
-        if subprocess.run([*PIP, *command]).returncode:
+    ours = [["install", "--quiet", "--no-deps", "--no-build-isolation", "--editable", str(ROOT)]] if which == "book" else []
+    for command in (*ours, ["check"]):
+        if subprocess.run([*pip, *command]).returncode:
             return 1
-    (VENV / ".ready").touch()
+    ready.touch()
     return 0
 
 
-def works(python: Path) -> bool:
+def works(venv: Path) -> bool:
     """Whether there is an environment whose Python still starts (the one it was made from may be gone)."""
     try:
-        return subprocess.run([python, "-m", "pip", "--version"], capture_output=True).returncode == 0
+        return subprocess.run([venv / "bin" / "python", "-m", "pip", "--version"], capture_output=True).returncode == 0
     except OSError:
         return False
 
 
-def configured() -> bool:
+def configured(pip: list[str]) -> bool:
     """Whether pip is already told to look elsewhere, in its settings or in the environment."""
-    listed = subprocess.run([*PIP, "config", "list"], capture_output=True, text=True).stdout
+    listed = subprocess.run([*pip, "config", "list"], capture_output=True, text=True).stdout
     return any(word in listed for word in ("index-url", "find-links"))
 
 
@@ -87,6 +94,6 @@ def logged(command: list[str], log: Path) -> bool:
 
 if __name__ == "__main__":
     try:
-        sys.exit(main())
+        sys.exit(main(*sys.argv[1:]))
     except KeyboardInterrupt:
         sys.exit(130)

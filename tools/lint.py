@@ -155,11 +155,12 @@ def no_machine(nb: Notebook) -> Iterator[str]:
 
 @rule
 def metadata_is_minimal(nb: Notebook) -> Iterator[str]:
-    """Kernel and language by name; no widget state, no times; every cell has an id."""
+    """Kernel and language by name; no widget state, no times; every cell has an id. A problem set carries nbgrader's marks."""
     if nb.json["metadata"] != notebooks.METADATA:
         yield f"the notebook's metadata is not the minimum: has {', '.join(sorted(nb.json['metadata']))}"
+    allowed = {"tags", "mystnb"} | ({"nbgrader", "deletable", "editable"} if nb.name.startswith("assignments/") else set())
     for i, cell in enumerate(nb.cells):
-        if extra := set(cell["metadata"]) - {"tags", "mystnb"}:
+        if extra := set(cell["metadata"]) - allowed:
             yield f"cell {i}: has the metadata {', '.join(sorted(extra))}"
         if "id" not in cell:
             yield f"cell {i}: has no id"

@@ -1,0 +1,124 @@
+"""Grading from end to end: every submission gets what it deserves, and none stops the others."""
+
+import csv
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import zoo
+from bs4 import BeautifulSoup
+
+from tools.course import grade, shield, source
+from tools.course.kernel import Limits
+
+pytestmark = [
+    pytest.mark.course,
+    pytest.mark.xdist_group("zoo"),
+    pytest.mark.skipif("ps2" not in source.names(), reason="the sources of the problem sets are kept elsewhere"),
+    pytest.mark.skipif(not shield.version(), reason="THIS SYSTEM HAS NO LANDLOCK: no submission was graded"),
+]
+
+
+@pytest.fixture(scope="module")
+def problems() -> source.ProblemSet:
+    return source.read("ps2")
+
+
+@pytest.fixture(scope="module")
+def animals(problems) -> dict[str, zoo.Submission]:
+    release = zoo.release_of("ps2")
+    return {name: make(problems, release) for name, make in zoo.ZOO.items()}
+
+
+@pytest.fixture(scope="module")
+def graded(animals, tmp_path_factory) -> Path:
+    """The folder that make grade leaves behind; some students hand in a file, some a folder."""
+    handed = tmp_path_factory.mktemp("handed")
+    for index, (name, animal) in enumerate(animals.items()):
+        path = handed / f"{name}.ipynb" if index % 2 else handed / name / "ps2.ipynb"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(animal.text, encoding="utf-8")
+    (handed / "nothing").mkdir()
+    out = tmp_path_factory.mktemp("grades")
+    rows = grade.grade("ps2", handed, out, Limits(cell=25, call=6), jobs=2)
+    assert len(rows) == len(animals) + 1
+    return out
+
+
+def rows(out: Path) -> dict[str, dict]:
+    with (out / "grades.csv").open(newline="", encoding="utf-8") as file:
+        return {row["student"]: row for row in csv.DictReader(file)}
+
+
+@pytest.mark.parametrize("name", zoo.ZOO)
+def test_every_submission_gets_what_it_deserves(graded, animals, name):
+    row, animal = rows(graded)[name], animals[name]
+    assert float(row["by tests"]) == animal.points, row
+    assert float(row["to be read"]) == animal.to_read, row
+    assert row["of"] == "35"
+    assert all(note in row["notes"] for note in animal.notes), row["notes"]
+
+
+def test_a_missing_submission_is_in_the_table(graded):
+    assert rows(graded)["nothing"]["total"] == "0"
+    assert "no notebook in the folder" in rows(graded)["nothing"]["notes"]
+
+
+@pytest.mark.parametrize("name", zoo.ZOO)
+def test_feedback_shows_no_hidden_test_and_runs_no_script(graded, problems, name):
+    page = (graded / "feedback" / f"{name}.html").read_text(encoding="utf-8")
+    soup = BeautifulSoup(page, "html.parser")
+    text = soup.get_text()
+    hidden = [line.strip() for test in problems.tests for line in test.secret if len(line.strip()) > 30]
+    assert hidden
+    assert [line for line in hidden if line in text] == []
+    assert not [script for script in soup.find_all("script") if "alert" in (script.string or "")]
+    assert not soup.find_all(onerror=True)
+    assert "hidden tests" in text
+
+
+def test_feedback_tells_what_failed(graded):
+    text = BeautifulSoup((graded / "feedback/partly.html").read_text(encoding="utf-8"), "html.parser").get_text()
+    assert "the points may come in any order" in text
+    assert "Score: 17.0 / 35.0" in " ".join(text.split())
+
+
+def test_texts_are_graded_in_a_table_and_entered(graded, problems):
+    path = graded / "by_hand.csv"
+    with path.open(newline="", encoding="utf-8") as file:
+        lines = list(csv.DictReader(file))
+    assert {line["answer"] for line in lines if line["student"] == "partly"} == {"derivation", "runaway"}
+    assert not [line for line in lines if line["student"] == "empty"]
+    for line in lines:
+        if line["student"] == "correct":
+            line |= {"score": line["of"], "comment": "well said"}
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, list(lines[0]))
+        writer.writeheader()
+        writer.writerows(lines)
+    grade.grade("ps2", None, graded, Limits())
+    assert rows(graded)["correct"]["total"] == "35"
+    assert rows(graded)["correct"]["to be read"] == "0"
+    assert rows(graded)["partly"]["total"] == "17"
+    assert "well said" in (graded / "feedback/correct.html").read_text(encoding="utf-8")
+    with path.open(newline="", encoding="utf-8") as file:
+        kept = [line["score"] for line in csv.DictReader(file) if line["student"] == "correct"]
+    assert kept == ["5", "2", "4"]
+    path.write_text(path.read_text(encoding="utf-8").replace(",5,well", ",six,well"), encoding="utf-8")
+    with pytest.raises(grade.CourseError, match="'six' is no score"):
+        grade.grade("ps2", None, graded, Limits())
+
+
+def test_errors_are_sentences(tmp_path):
+    def said(*arguments) -> str:
+        command = [sys.executable, "-m", "tools.course.grade", *map(str, arguments)]
+        done = subprocess.run(command, cwd=source.ROOT, capture_output=True, text=True)
+        assert done.returncode == 1
+        return done.stderr
+
+    out = ("--out", tmp_path / "out")
+    assert "there is no problem set 'ps99'; there are" in said("ps99", tmp_path, *out)
+    assert "there is no folder" in said("ps2", tmp_path / "none", *out)
+    assert "there is no notebook in" in said("ps2", tmp_path, *out)
+    assert "nothing of ps2 was graded yet" in said("ps2", *out)
