@@ -43,7 +43,7 @@ def test_every_arm_adds_one_unit_and_at_most_a_tenth(arm):
 
 def test_cells_name_a_thousand_networks_for_each_arm_and_task():
     cells = run.cells()
-    assert len(cells) == 20
+    assert len(cells) == 2 * run.BLOCKS
     assert run.BLOCKS * run.NETWORKS == 1000
     with pytest.raises(ValueError, match="a grown arm is one of"):
         run.grown(run.start(2, 0, 2), "nothing", "sine", 0)

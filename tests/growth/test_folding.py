@@ -9,7 +9,7 @@ from scipy.optimize import minimize
 
 from foldnet.growth.folding import boundary, fold, fold_neuron, grow, project, segment
 from foldnet.growth.tasks import one_hot, sine
-from foldnet.growth.typical import logits, predictions
+from foldnet.growth.typical import logits, losses, predictions
 from foldnet.growth.widen import widen
 from foldnet.nets import ReLUNet
 
@@ -93,6 +93,9 @@ def test_the_neuron_vanishes_at_the_fold_point_and_sees_the_mistake(sizes, seed)
     cosine = abs(found.incoming[0] @ found.normal) / found.incoming.norm() / found.normal.norm()
     assert cosine.item() == pytest.approx(2**-0.5, abs=1e-6)
     assert predictions(net, found.instance[None]).item() != found.true.item() or (predictions(net, x) == y).all()
+    # and it helps there: the loss at the mistake falls
+    at, label = found.instance[None], found.true[None]
+    assert losses(grow(net, found), at, label) <= losses(net, at, label) + 1e-12
 
 
 def test_the_boundary_bends_by_the_stated_normal_and_stays_on_the_other_side():
