@@ -11,7 +11,7 @@ def leading_neurons(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """The k largest singular values, incoming `(in, k)` and outgoing weights `(out, k)` from N `(in, out)` and a definite S.
 
-    The generalized eigenproblem N N' alpha = lambda^2 S alpha with alpha' S alpha = 1 and omega = N' alpha, solved by LOBPCG where
+    The generalized eigenproblem N N' alpha = lambda^2 S alpha with alpha' S alpha = 1 and omega = N' alpha: by LOBPCG where
     3k <= in, else by Cholesky and the eigenvectors of a symmetric matrix. (S1-prop-3.3)
     """
     a = n @ n.mT
@@ -22,10 +22,7 @@ def leading_neurons(
         vectors = torch.linalg.eigh(inner).eigenvectors.flip(-1)[:, :k]
         alpha = torch.linalg.solve_triangular(factor.mT, vectors, upper=True)
     else:
-        start = torch.as_tensor(n.mean(1, keepdim=True).cos() + torch.linspace(-1, 1, k).to(n)).roll(
-            1, 0
-        )  # any full start will do
-        start = start + torch.eye(len(s), k).to(n)
+        start = torch.cat([n, torch.eye(len(s)).to(n)], dim=1)[:, :k]
         _, alpha = torch.lobpcg(a, k, s, X=start, niter=iterations, tol=tolerance, largest=True)
     alpha = alpha / (alpha * (s @ alpha)).sum(0).sqrt()
     omega = n.mT @ alpha
