@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn.functional import pad
 
 from .amplitude import best_amplitude
 from .expressivity import Update, best_update, desired_update, layer_inputs
@@ -148,7 +149,7 @@ def widened(net, layer: int, x: Tensor, y: Tensor, method: str, rngs, search=Non
         below, here = layer_inputs(exact, x)[layer : layer + 2]
         moment = lambda inputs: ridge_moment(inputs, ridge) if ridge else None  # noqa: E731
         if method == "optimal":
-            new = optimal_neurons(exact, layer, x, y, k, loss=kind, moment=moment(below))
+            new = _filled(optimal_neurons(exact, layer, x, y, k, loss=kind, moment=moment(below)), k)
         if ridge or method != "optimal":
             goal = desired_update(exact, layer + 1, x, y, kind)
             new = replace(new, update=best_update(here, goal, moment(here)))
@@ -168,6 +169,13 @@ def widened(net, layer: int, x: Tensor, y: Tensor, method: str, rngs, search=Non
         losses=torch.stack([first.start, first.loss, second.loss]),
     )
     return wide.to(net.dtype), record
+
+
+def _filled(new: NewNeurons, k: int) -> NewNeurons:
+    """The same neurons and, where fewer than k are of use, zeros for the rest."""
+    short = k - new.bias.shape[-1]
+    incoming, bias, outgoing = pad(new.incoming, (0, 0, 0, short)), pad(new.bias, (0, short)), pad(new.outgoing, (0, short))
+    return replace(new, incoming=incoming, bias=bias, outgoing=outgoing)
 
 
 def ridge_moment(inputs: Tensor, share: float) -> SecondMoment:
