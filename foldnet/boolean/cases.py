@@ -44,12 +44,13 @@ def fewest_by_weights(tables: np.ndarray, weights: np.ndarray) -> np.ndarray:
     A projection on which two classes fall together does not count.
     """
     n = inputs_of(tables)
+    half = symmetries(n)[: len(symmetries(n)) // 2]  # negating all inputs reverses the order
     result = np.full((len(tables), len(weights)), 2**n)
     for k, w in enumerate(weights):
         place = corners(n, low=0) @ w
         order = np.argsort(place, kind="stable")
         tied = np.diff(place[order]) == 0
-        for image in symmetries(n).astype(np.int64):
+        for image in half.astype(np.int64):
             differ = np.diff(tables[:, image[order]].astype(np.int8), axis=1) != 0
             allowed = ~(differ & tied).any(1)
             result[:, k] = np.where(allowed, np.minimum(result[:, k], differ.sum(1)), result[:, k])

@@ -13,10 +13,10 @@ def places(n: int) -> np.ndarray:
     if not 1 <= n <= 4:
         raise ValueError(f"corners are drawn for 1 to 4 inputs; got {n}")
     x = corners(n)
-    axes = np.array([[1.0, 0.0], [0.0, 1.0], [0.42, 0.3]])[: min(n, 3)]
+    axes = np.array([[1.0, 0.0], [0.0, 1.0], [0.55, 0.25]])[: min(n, 3)]
     if n < 4:
         return x @ axes
-    return (x[:, 1:] @ axes) * np.where(x[:, :1] > 0, 1.0, 0.45) + np.where(x[:, :1] > 0, 0.0, 0.04)
+    return (x[:, 1:] @ axes) * np.where(x[:, :1] > 0, 1.0, 0.4)
 
 
 def edges(n: int) -> np.ndarray:

@@ -1,10 +1,12 @@
 """The orders of the cube's corners: the list, its length by another road, and orders met by chance."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 
 from foldnet.boolean import cases
-from foldnet.boolean.functions import corners, symmetries
+from foldnet.boolean.functions import classes, corners, symmetries, tables
 from foldnet.boolean.orderings import count_orderings, orderings, orders, search, tree
 
 A009997 = {1: 1, 2: 1, 3: 2, 4: 14, 5: 516, 6: 124187}
@@ -76,6 +78,18 @@ def test_the_printed_cases_leave_four_inputs_open():
     assert np.array_equal(*cases.case(open_question))
     order = np.argsort(open_question @ corners(4, low=0).T, axis=1)
     assert not np.array_equal(*order)
+
+
+def test_thirteen_of_seventy_two_choices_are_right():
+    t = tables(classes(4), 4)
+    fewest = cases.fewest_by_weights(t, orderings(4))
+    exact = fewest.min(1)
+    assert np.bincount(exact).tolist() == [1, 14, 63, 93, 49, 2]
+    case = np.unique(cases.case(orderings(4)), axis=0, return_inverse=True)[1].ravel()
+    got = np.array([fewest[:, list(c)].min(1) for c in product(*(np.flatnonzero(case == k) for k in range(6)))])
+    assert len(got) == 72
+    assert (got == exact).all(1).sum() == 13
+    assert (got.max(1) == 6).sum() == 36
 
 
 def test_the_cases_tell_equal_from_between():
