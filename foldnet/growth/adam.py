@@ -37,6 +37,7 @@ class Adam:
     def train(self, nets, x: Tensor, y: Tensor, steps: int):
         """The networks after so many steps on the mean loss over all points `x` `(B, n, in)`, `y` `(B, n, out)`."""
         theta = nets.vector()
+        nets = nets.with_vector(theta)  # views: a step on theta is a step of the networks
         for _ in range(steps):
             g = gradient(nets, x, y)
             self.first.lerp_(g, 1 - BETAS[0])
@@ -44,8 +45,7 @@ class Adam:
             for w, beta in zip(self.weight, BETAS):
                 w.mul_(beta).add_(1 - beta)
             scale = (self.second / self.weight[1]).sqrt_().add_(EPSILON)
-            theta = theta.addcdiv(self.first / self.weight[0], scale, value=-self.rate)
-            nets = nets.with_vector(theta)
+            theta.addcdiv_(self.first / self.weight[0], scale, value=-self.rate)
         return nets
 
 

@@ -58,7 +58,7 @@ def split(nets, x: Tensor, y: Tensor, k: int, rng: Sequence[np.random.Generator]
     """Net2Net: k different neurons, drawn at random, are doubled, their outgoing weights halved.
 
     The twins' incoming weights and biases move apart by the same small step in opposite directions, `noise` times their length.
-    The function is kept but for points near the neuron's crease, where it moves by at most half the outgoing weight times the step.
+    The function is kept but near the neuron's crease, where it moves by at most half the outgoing weight times the step.
     """
     _checked(nets, k, rng, at_most=nets.sizes[1])
     chosen = torch.as_tensor(np.stack([r.choice(nets.sizes[1], k, replace=False) for r in rng]), device=nets.device)

@@ -1,5 +1,6 @@
 """The race keeps to its protocol: budget, charges, pairing, seeds, and what is stored of it."""
 
+import numpy as np
 import pytest
 import torch
 
@@ -120,3 +121,49 @@ def test_the_stored_run_is_complete():
     assert len(rows) == len(race.cells()) == 4 * 7 * 3
     assert {tuple(row["cell"].values()) for row in rows} == {tuple(cell.values()) for cell in race.cells()}
     assert all(len(row["result"]["wrong"]) == 200 and len(row["result"]["accuracy"]) == 31 for row in rows)
+
+
+def test_the_rate_is_chosen_by_validation_and_the_smaller_on_a_tie():
+    def row(rate, validation):
+        return {"cell": {"task": "sine", "method": "fold", "rate": rate}, "result": {"validation": validation}}
+
+    assert race.chosen([row(0.03, 0.9), row(0.01, 0.95), row(0.003, 0.8)])["sine", "fold"]["cell"]["rate"] == 0.01
+    assert race.chosen([row(0.03, 0.9), row(0.01, 0.9), row(0.003, 0.8)])["sine", "fold"]["cell"]["rate"] == 0.01
+
+
+@pytest.mark.parametrize(("rival", "key", "count"), [("scratch", "wrong", 20), ("random", "wrong", 16)])
+def test_the_table_is_what_scipy_says(rival, key, count):
+    """The same paired comparison by scipy's t test: its p-value against 5 % divided by the number of comparisons."""
+    from scipy import stats
+
+    rows = stored("race").rows
+    best, table = race.chosen(rows), race.standings(rows, rival, key)
+    compared = [k for k in table if k[1] != rival]
+    assert len(compared) == count
+    for task, method in compared:
+        a, b = race.share_right(best[task, method]), race.share_right(best[task, rival])
+        test = stats.ttest_rel(a, b)
+        sure = test.pvalue < 0.05 / count
+        word = ("better" if test.statistic > 0 else "worse") if sure else "no difference seen"
+        assert table[task, method].verdict == word
+        low, high = test.confidence_interval(0.95)
+        assert table[task, method].difference == pytest.approx((float(np.mean(a - b)), low, high))
+
+
+def test_the_conclusions_of_the_chapter_hold():
+    """What the chapter says in words, against the stored rows."""
+    rows = stored("race").rows
+    best = race.chosen(rows)
+    scratch, control = race.standings(rows), race.standings(rows, "random")
+    equal = race.standings(rows, key="wrong at equal work")
+    verdicts = {task: [scratch[task, m].verdict[0] for m in race.GROWING] for task in race.WIDTHS}
+    assert verdicts == {"sine": [*"bbbwb"], "overlap_quadratic": [*"bbbwb"], "annulus": [*"nnnwn"], "digits": [*"nnbwb"]}
+    assert {k for k, s in control.items() if s.verdict == "better"} == {("sine", "tiny"), ("sine", "fold")}
+    assert all(control["digits", m].verdict == "worse" for m in race.GROWING if m != "random")
+    assert all(equal[k].verdict == scratch[k].verdict for k in equal)
+    right = {k: race.share_right(row).mean() for k, row in best.items()}
+    for task in race.TASKS:
+        assert right[task, "wide"] >= max(right[task, m] for m in race.GROWING)
+    assert right["digits", "random"] > right["digits", "wide"]
+    assert {best["digits", m]["cell"]["rate"] for m in race.ARMS} == {0.003}
+    assert {best[t, "gradmax"]["cell"]["rate"] for t in race.TASKS} == {0.03}

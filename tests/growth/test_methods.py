@@ -67,7 +67,7 @@ def test_a_split_moves_the_function_by_less_than_its_bound_and_only_near_creases
     assert change[away].max() <= 1e-12 if away.any() else True
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(shapes)
 def test_folds_change_no_output_by_more_than_they_say(shape):
     out, width, k, seed = shape
