@@ -86,7 +86,8 @@ def test_fourier_coefficients_expand_the_function(pair):
 def test_influence_from_flips_is_influence_from_coefficients():
     t = F.tables(np.arange(2**16), 4)
     assert np.array_equal((F.fourier(t) ** 2) @ F.corners(4, low=0).sum(1), F.influence(t))
-    assert F.influences(F.table("00110011")).tolist() == [0, 1, 0]
+    assert F.influences("00001111").tolist() == [1, 0, 0]
+    assert F.influences("01010101").tolist() == [0, 0, 1]
 
 
 def test_entropy_of_known_functions():
