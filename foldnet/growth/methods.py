@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn.functional import pad
 
 from .amplitude import best_amplitude
 from .folding import fold as one_fold
@@ -108,8 +109,9 @@ def tiny(nets, x: Tensor, y: Tensor, k: int, rng: Sequence[np.random.Generator])
     new = optimal_neurons(nets, 0, x, y, k, loss=name)
     step = best_amplitude(nets, 0, new, x, y, name, update="only", **SEARCH).amplitude
     size = best_amplitude(nets, 0, new, x, y, name, split=0.5, update=step, **SEARCH).amplitude
-    root = size.sqrt()[:, None]
-    incoming, bias, outgoing = new.incoming * root[..., None], new.bias * root, new.outgoing * root[..., None]
+    root, missing = size.sqrt()[:, None], k - new.bias.shape[-1]
+    incoming = pad(new.incoming * root[..., None], (0, 0, 0, missing))
+    bias, outgoing = pad(new.bias * root, (0, missing)), pad(new.outgoing * root[..., None], (0, missing))
     none = ((incoming == 0).all(-1) & (bias == 0)) | (outgoing == 0).all(1)
     spare = random(nets, x, y, k, rng)
     return Proposal(

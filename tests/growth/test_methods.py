@@ -89,6 +89,16 @@ def test_tiny_never_raises_the_training_loss(shape):
     assert (wide.weights[0][:, -k:].abs().sum((1, 2)) > 0).all()  # never a dead zero
 
 
+def test_tiny_asked_for_more_than_theory_offers_fills_up_with_random_neurons():
+    """The gradient of a softmax over 3 classes has rank 2, so the third neuron cannot be an optimal one."""
+    nets, x, y = problem(3)
+    new, wide = grown("tiny", nets, x, y, 3)
+    assert (new.outgoing.abs().sum(1) > 0).sum(-1).max() <= 2
+    assert (new.outgoing[..., 2] == 0).all()
+    assert (new.incoming[:, 2].norm(dim=-1) > 0).all()
+    assert (loss(wide, x, y) <= loss(nets, x, y) + 1e-12).all()
+
+
 def test_tiny_lowers_the_loss_of_untrained_networks():
     nets, x, y = problem(3, 20, 3, n=60)
     y = torch.nn.functional.one_hot((x[..., 0] > 0).long() + (x[..., 1] > 0).long(), 3).double()
