@@ -49,7 +49,11 @@ def value_verdict(name: str, value, expected, tol: float = 1e-6) -> str:
 def _judged(what: str, verb: str, given, expected, tol: float) -> str | None:
     """The line for one case; None where it is right."""
     if callable(expected):
-        return None if expected(given) else f"keep working: {what} {verb} {_short(given)}, which is not right"
+        try:
+            right = bool(expected(given))
+        except Exception:  # a condition that cannot even be asked of the value does not hold
+            right = False
+        return None if right else f"keep working: {what} {verb} {_short(given)}, which is not right"
     try:
         given, wanted = np.asarray(given, dtype=float), np.asarray(expected, dtype=float)
     except (TypeError, ValueError):

@@ -86,6 +86,7 @@ def test_the_worst_case_is_shown():
         (True, lambda value: value is False, "keep working: gain is True, which is not right"),
         ({"a": 1}, lambda value: "b" in value, "keep working: gain is {'a': 1}, which is not right"),
         ({"a": 1}, lambda value: "a" in value, "correct: gain"),
+        ([1], lambda value: value["a"], "keep working: gain is [1], which is not right"),
     ],
 )
 def test_values_have_the_same_four_verdicts(value, expected, line):

@@ -27,7 +27,7 @@ def stages(jobs: int) -> dict[str, list[list]]:
         "course": [
             [sys.executable, "-m", "tools.install", "course"],
             [sys.executable, "-m", "tools.course.make", "--check"],
-            [*PYTEST, "-n", jobs, "--dist=loadgroup", "-m", "course", "tests"],
+            [*PYTEST, "-n", jobs, "--dist=loadfile", "-m", "course", "tests"],
         ],
         "site": [[sys.executable, "-m", "tools.site", "--full"]],
         "browser": [[*PYTEST, "-m", "browser", "tests"]],

@@ -14,7 +14,6 @@ from tools.course.kernel import Limits
 
 pytestmark = [
     pytest.mark.course,
-    pytest.mark.xdist_group("zoo"),
     pytest.mark.skipif("ps2" not in source.names(), reason="the sources of the problem sets are kept elsewhere"),
     pytest.mark.skipif(not shield.version(), reason="THIS SYSTEM HAS NO LANDLOCK: no submission was graded"),
 ]
