@@ -212,6 +212,7 @@ def test_a_batch_with_one_singular_moment():
     bad[:, 2] = 0
     both = moment_of(torch.stack([good, bad]))
     assert both.rank.tolist() == [7, 6]
+    assert not both.whitening[1, 2].any()  # an input that is always 0 gets no weight
     for x, w in zip((good, bad), both.whitening):
         s = with_one(x).mT @ with_one(x) / 60
         assert torch.allclose(s @ w @ w.mT @ s, s, atol=1e-12)
