@@ -28,12 +28,12 @@ class FusedEngine:
         self.theta = side_by_side(problem.theta.numpy())
         self.first = np.zeros_like(self.theta if problem.optimizer == "adam" else self.theta[:, :0])
         self.second = np.zeros_like(self.first)
-        self.x, self.y, self.weight = groups(problem.x.numpy()), groups(problem.y.numpy()), shares(problem.y[0].numpy())
+        self.x, self.y, self.weight = groups(problem.x.numpy()), groups(problem.y.numpy()), shares(problem)
         self.rate = side_by_side(problem.rate.numpy())
         self.loss = np.zeros_like(self.rate)
         self.stop = np.full(self.rate.shape, -1)
         self.goal = real(problem.net.leak), real(-np.inf if problem.until is None else problem.until), problem.until is not None
-        self.kind = problem.loss == "bce", problem.optimizer == "adam"
+        self.kind = problem.loss == "bce", problem.loss == "cross_entropy", problem.optimizer == "adam"
 
     def advance(self, count: int) -> list[Tensor]:
         """Go through `count` epochs more; the losses `(B,)` at the marked ones among them."""
@@ -91,9 +91,9 @@ def groups(values: np.ndarray) -> np.ndarray:
     return packed.reshape(len(packed), grouped.shape[1], -1)
 
 
-def shares(y: np.ndarray) -> np.ndarray:
-    """The weight of each point in the mean over points and outputs, `(groups, POINTS)`: 0 for those that only fill up."""
-    n = len(y)
-    weight = np.zeros(n + -n % POINTS, y.dtype)
-    weight[:n] = 1 / y.size
+def shares(problem: Problem) -> np.ndarray:
+    """The weight of each point in the mean that is the loss, `(groups, POINTS)`: 0 for those that only fill up."""
+    n, outputs = problem.y.shape[1:]
+    weight = np.zeros(n + -n % POINTS, problem.y.numpy().dtype)
+    weight[:n] = 1 / (n if problem.loss == "cross_entropy" else n * outputs)
     return weight.reshape(-1, POINTS)

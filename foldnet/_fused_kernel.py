@@ -11,75 +11,15 @@ from __future__ import annotations
 
 import math
 
-import numba
 import numpy as np
-from numba.extending import overload
+
+from ._fused_math import _jit, exp, log1p
 
 LANES = 64
 POINTS = 4
 # A row of activations: POINTS points of LANES networks; L1, L2, L3 are where its second, third and fourth point start.
 ROW = POINTS * LANES
 L1, L2, L3 = LANES, 2 * LANES, 3 * LANES
-
-
-def _jit(function):
-    """Compiled without the GIL, kept on disk where there is a place for it.
-
-    Of the fast-math licences only fused multiply-add is given: reassociation breaks the exponential, no-NaN the search for
-    networks that diverge.
-    """
-    options = {"nogil": True, "fastmath": {"contract"}, "error_model": "numpy", "boundscheck": False}
-    try:
-        return numba.njit(cache=True, **options)(function)
-    except RuntimeError:  # no folder to write to
-        return numba.njit(**options)(function)
-
-
-# ---- exponential and logarithm: polynomials that LLVM vectorises in float32, the library's in float64 --------------------
-
-
-def exp(x):
-    """exp(x) for x <= 0, in the precision of x."""
-    return math.exp(x)
-
-
-def log1p(x):
-    """log(1 + x) for 0 <= x <= 1, in the precision of x."""
-    return math.log1p(x)
-
-
-@_jit
-def exp32(x):
-    """The polynomial of the Cephes library on |r| <= log(2) / 2, times 2**n put together from its bits; below -87 as at -87."""
-    f = np.float32
-    x = x if x > f(-87) else f(-87)
-    n = np.floor(x * f(1.44269504) + f(0.5))
-    r = x - n * f(0.693359375) + n * f(2.12194440e-4)
-    square = r * r
-    high = (f(4.1665795894e-2) + f(8.3334519073e-3) * r) + square * (f(1.3981999507e-3) + f(1.9875691500e-4) * r)
-    low = (f(5.0000001201e-1) + f(1.6666665459e-1) * r) + square * high
-    power = np.int32((np.int32(n) + np.int32(127)) << np.int32(23)).view(np.float32)
-    return (low * square + (r + f(1))) * power
-
-
-@_jit
-def log1p32(x):
-    """2 artanh(s) with s = x / (2 + x) <= 1/3, by its series: relative error about 2e-7 down to the smallest x."""
-    f = np.float32
-    s = x / (f(2) + x)
-    q = s * s
-    series = f(1 / 7) + q * (f(1 / 9) + q * (f(1 / 11) + q * f(1 / 13)))
-    return f(2) * s * (f(1) + q * (f(1 / 3) + q * (f(1 / 5) + q * series)))
-
-
-@overload(exp)
-def _exp_for(x):
-    return (lambda x: exp32(x)) if x == numba.float32 else (lambda x: math.exp(x))
-
-
-@overload(log1p)
-def _log1p_for(x):
-    return (lambda x: log1p32(x)) if x == numba.float32 else (lambda x: math.log1p(x))
 
 
 # ---- one layer, POINTS points, LANES networks --------------------------------------------------------------------------
@@ -194,7 +134,7 @@ def descend(delta, top, bottom, theta, start, hidden, leak, fan_in, fan_out):
 def judge(delta, outputs, top, y, weight, bce, in_full, loss):
     """Write the derivative of the loss by the outputs and add the loss itself, each point with its `weight`.
 
-    Binary cross-entropy costs a logarithm; where it is not asked for (not `in_full`) 0 is added, or NaN for an infinite output.
+    Cross-entropy costs a logarithm; where it is not asked for (not `in_full`) 0 is added, or NaN for an infinite output.
     """
     zero, one, two = loss.dtype.type(0), loss.dtype.type(1), loss.dtype.type(2)
     for j in range(y.size // ROW):
@@ -219,6 +159,37 @@ def judge(delta, outputs, top, y, weight, bce, in_full, loss):
                     e = exp(-abs(o[t]))
                     d[t] = share * ((one if o[t] >= zero else e) / (one + e) - target[t])
                     loss[t] += zero * o[t]
+
+
+@_jit
+def judge_classes(delta, outputs, top, y, weight, in_full, loss):
+    """`judge` for the cross-entropy of a softmax over the outputs: a distribution over the classes is the target."""
+    zero = loss.dtype.type(0)
+    highest, total = np.empty_like(loss), np.empty_like(loss)
+    for point in range(POINTS):
+        for t in range(LANES):
+            highest[t], total[t] = outputs[top * ROW + point * LANES + t], zero
+        for j in range(1, y.size // ROW):
+            o = rows(outputs, (top + j) * POINTS + point, 1, LANES)
+            for t in range(LANES):
+                highest[t] = max(highest[t], o[t])
+        for j in range(y.size // ROW):
+            d = rows(delta, (top + j) * POINTS + point, 1, LANES)
+            o = rows(outputs, (top + j) * POINTS + point, 1, LANES)
+            for t in range(LANES):
+                d[t] = exp(o[t] - highest[t])
+                total[t] += d[t]
+        share = weight[point]
+        for j in range(y.size // ROW):
+            d = rows(delta, (top + j) * POINTS + point, 1, LANES)
+            o = rows(outputs, (top + j) * POINTS + point, 1, LANES)
+            target = rows(y, j * POINTS + point, 1, LANES)
+            for t in range(LANES):
+                d[t] = share * (d[t] / total[t] - target[t])
+                loss[t] += share * target[t] * (highest[t] - o[t]) if in_full else zero * o[t]
+        if in_full:
+            for t in range(LANES):
+                loss[t] += share * math.log(total[t])
 
 
 @_jit
@@ -281,10 +252,10 @@ def train_blocks(blocks, sizes, units, thetas, firsts, seconds, x, y, weight, ra
 
     `units` counts hidden units and outputs. The block is the first axis of the arrays; `x` and `y` are `(blocks or 1, groups,
     width * ROW)`, `weight` `(groups, POINTS)`. `goal` is leak, loss to stop at, whether there is one; `kind` is whether the loss
-    is cross-entropy, whether the optimizer is Adam; `when` is first epoch, how many, marked every, last epoch.
+    is binary cross-entropy, whether it is that of a softmax, whether the optimizer is Adam; `when` is first epoch, how many, marked every, last epoch.
     """
     leak, until, wants_loss = goal
-    bce, use_adam = kind
+    bce, softmax, use_adam = kind
     now, count, every, final = when
     depth = sizes.size - 1
     gradient = np.empty_like(thetas[0])
@@ -309,7 +280,10 @@ def train_blocks(blocks, sizes, units, thetas, firsts, seconds, x, y, weight, ra
                         activate(rows(hidden, top, fan_out, ROW), leak)
                         start += (fan_in + 1) * fan_out
                         bottom, top = top, top + fan_out
-                judge(delta, hidden, top, targets[group], weight[group], bce, wants_loss or marked, loss)
+                if softmax:
+                    judge_classes(delta, hidden, top, targets[group], weight[group], wants_loss or marked, loss)
+                else:
+                    judge(delta, hidden, top, targets[group], weight[group], bce, wants_loss or marked, loss)
                 if epoch == final:
                     continue
                 for layer in range(depth - 1, -1, -1):

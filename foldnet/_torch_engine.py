@@ -183,10 +183,16 @@ def mean_loss(loss: str, outputs: Tensor, y: Tensor) -> Tensor:
     """The loss of each network, `(B,)`, from outputs `(B, n, out)` and targets `(B or 1, n, out)`."""
     if loss == "mse":
         return (outputs - y).square().mean((1, 2))
-    return binary_cross_entropy_with_logits(outputs, y.expand_as(outputs), reduction="none").mean((1, 2))
+    if loss == "bce":
+        return binary_cross_entropy_with_logits(outputs, y.expand_as(outputs), reduction="none").mean((1, 2))
+    return (outputs.logsumexp(-1) - (y * outputs).sum(-1)).mean(1)
 
 
 def output_gradient(loss: str, outputs: Tensor, y: Tensor) -> Tensor:
     """The derivative of `mean_loss` by the outputs, `(B, n, out)`."""
-    scale = 1 / outputs[0].numel()
-    return (outputs - y) * (2 * scale) if loss == "mse" else (outputs.sigmoid() - y) * scale
+    n, out = outputs.shape[1:]
+    if loss == "mse":
+        return (outputs - y) * (2 / (n * out))
+    if loss == "bce":
+        return (outputs.sigmoid() - y) * (1 / (n * out))
+    return (outputs.softmax(-1) - y) * (1 / n)

@@ -13,7 +13,7 @@ from torch import Tensor
 from ._progress import bar
 from .nets import ReLUNet, _tensor
 
-LOSSES = ("mse", "bce")
+LOSSES = ("mse", "bce", "cross_entropy")
 OPTIMIZERS = ("gd", "sgd", "adam")
 ENGINES = ("auto", "torch", "fused")
 
@@ -84,8 +84,9 @@ def fit(
 ) -> Fit:
     """Train every network of the batch: points `x` `(n, in)` or `(*batch, n, in)`, targets `y` `(n, out)` or `(*batch, n, out)`.
 
-    `loss` is `"mse"` or `"bce"` (with logits), the mean over points and outputs. `optimizer` is `"gd"` (full batch), `"sgd"`
-    (mini-batches) or `"adam"` (either); `lr` is one number or one for each network. A network is frozen at the first epoch
+    `loss` is `"mse"` or `"bce"` (with logits), the mean over points and outputs, or `"cross_entropy"` of a softmax over the
+    outputs, the mean over points; its targets are distributions, or class numbers `(n,)` or `(*batch, n)`. `optimizer` is `"gd"`
+    (full batch), `"sgd"` (mini-batches) or `"adam"` (either); `lr` is one number or one for each network. A network is frozen at the first epoch
     at which its full-data loss is <= `until` (or `until(outputs, y)` is true for it), and when its loss is no longer finite.
     `record(net)` is called at epochs 0, `every`, 2 `every`, ... and the last. Mini-batches follow one permutation an epoch, drawn
     from `numpy.random.default_rng(seed)` and shared by all networks, so no result depends on the networks trained beside it.
@@ -199,7 +200,7 @@ def _checked(net, x, y, loss, optimizer, lr, epochs, batch_size, until, every, s
         raise ValueError("'sgd' needs a batch_size; for the full batch take 'gd'")
     if until is not None and not callable(until) and not np.isfinite(until):
         raise ValueError(f"until is a finite loss, a function of outputs and y, or None; got {until!r}")
-    x, y = _data(net, x, y)
+    x, y = _data(net, x, _distributions(net, y) if loss == "cross_entropy" else y)
     if loss == "bce" and not ((y >= 0) & (y <= 1)).all():
         raise ValueError(f"targets of 'bce' are in [0, 1]; got {y.min():g} to {y.max():g}")
     return Problem(
@@ -235,6 +236,20 @@ def _data(net: ReLUNet, x, y) -> tuple[Tensor, Tensor]:
         if not value.isfinite().all():
             raise ValueError(f"{name} have values that are NaN or infinite")
     return x, y
+
+
+def _distributions(net: ReLUNet, y) -> Tensor:
+    """The targets of a softmax: each point's distribution over the classes, made from class numbers where these are given."""
+    y, classes = torch.as_tensor(y), net.sizes[-1]
+    if classes < 2:
+        raise ValueError(f"'cross_entropy' is for two outputs or more; for one take 'bce'. Here a {net}")
+    if not y.is_floating_point():
+        if y.numel() and not (0 <= int(y.min()) and int(y.max()) < classes):
+            raise ValueError(f"classes of a {net} are 0 to {classes - 1}; got {int(y.min())} to {int(y.max())}")
+        return torch.nn.functional.one_hot(y.long(), classes).to(net.dtype)
+    if not ((y >= 0).all() and ((y.sum(-1) - 1).abs() < 1e-5).all()):
+        raise ValueError("targets of 'cross_entropy' are class numbers or distributions: not negative, with sum 1 for each point")
+    return y
 
 
 def _flat(value: Tensor, net: ReLUNet) -> Tensor:

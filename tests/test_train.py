@@ -16,6 +16,11 @@ from foldnet.train import fit
 
 engines = pytest.mark.parametrize("engine", ["torch", "fused"])
 losses = pytest.mark.parametrize("loss", ["mse", "bce"])
+MEASURES = {
+    "mse": torch.nn.functional.mse_loss,
+    "bce": torch.nn.functional.binary_cross_entropy_with_logits,
+    "cross_entropy": torch.nn.functional.cross_entropy,
+}
 optimizers = pytest.mark.parametrize("optimizer", ["gd", "adam"])
 cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
 
@@ -29,7 +34,7 @@ def data(n, i, o=1, batch=(), seed=0):
 def by_torch(net, x, y, loss, optimizer, lr, epochs, batch_size=None, seed=0):
     """The textbook loop for one network: the losses on all data after 0, 1, ..., epochs epochs, and the parameters."""
     model = net.to_sequential()
-    measure = {"mse": torch.nn.functional.mse_loss, "bce": torch.nn.functional.binary_cross_entropy_with_logits}[loss]
+    measure = MEASURES[loss]
     step = (torch.optim.Adam if optimizer == "adam" else torch.optim.SGD)(model.parameters(), lr=lr)
     rng, history = np.random.default_rng(seed), [measure(model(x), y).item()]
     for _ in range(epochs):
@@ -84,9 +89,76 @@ def test_gradient_equals_autograd(loss, sizes, leak):
     engine._backward(engine._forward(engine.problem.x), engine.problem.y)
     vector = nets.vector().requires_grad_()
     outputs = nets.with_vector(vector)(x)
-    measure = {"mse": torch.nn.functional.mse_loss, "bce": torch.nn.functional.binary_cross_entropy_with_logits}[loss]
+    measure = MEASURES[loss]
     (expected,) = torch.autograd.grad(sum(measure(o, t) for o, t in zip(outputs, y)), vector)
     assert close(engine.gradient, expected, 1e-14)
+
+
+# ---- a softmax over the outputs ----------------------------------------------------------------------------------------
+
+
+def distributions(n, classes, batch=(), seed=0):
+    """Targets that sum to 1 for each point, none of them 0."""
+    y = np.random.default_rng(seed).exponential(size=(*batch, n, classes))
+    return torch.as_tensor(y / y.sum(-1, keepdims=True))
+
+
+@engines
+@optimizers
+@pytest.mark.parametrize("sizes", [(3, 2), (2, 5, 4, 3), (1, 6, 7)])
+def test_softmax_same_as_torch_optim(engine, optimizer, sizes):
+    net, x, y = ReLUNet.random(sizes, leak=0.1, seed=1), data(11, sizes[0])[0], distributions(11, sizes[-1])
+    got = fit(net, x, y, "cross_entropy", optimizer, lr=0.01, epochs=200, every=1, engine=engine)
+    history, vector = by_torch(net, x, y, "cross_entropy", optimizer, 0.01, 200)
+    assert close(got.loss, history)
+    assert close(got.net.vector(), vector)
+
+
+@pytest.mark.parametrize(("dtype", "tol"), [(torch.float64, 1e-9), (torch.float32, 2e-4)])
+def test_softmax_engines_agree_for_many_networks_with_their_own_targets(dtype, tol):
+    nets, y = ReLUNet.random((2, 4, 3), batch=70, seed=4, dtype=dtype), distributions(10, 3, (70,), seed=5)
+    x = data(10, 2)[0]
+    settings = {"lr": 0.02, "epochs": 60, "every": 20, "until": 1.0}
+    one, other = (fit(nets, x, y, "cross_entropy", engine=engine, **settings) for engine in ("torch", "fused"))
+    assert close(one.loss, other.loss, tol)
+    assert torch.equal(one.stopped, other.stopped)
+    assert one.stopped.any()
+    assert not one.stopped.all()
+
+
+@engines
+def test_softmax_of_huge_outputs_stays_finite(engine):
+    net = ReLUNet([[[1000.0], [0.0], [-1000.0]]], [[0.0, 0.0, 0.0]])
+    done = fit(net, [[1.0], [-1.0]], [2, 2], "cross_entropy", "gd", lr=1e-6, epochs=1, engine=engine)
+    assert close(done.loss[0], torch.tensor(1000.0))  # (2000 + 0) / 2
+
+
+@engines
+def test_class_numbers_are_corners_of_the_simplex(engine):
+    nets, x = ReLUNet.random((2, 4, 3), batch=3, seed=2), data(6, 2)[0]
+    numbers = torch.tensor([0, 2, 1, 1, 0, 2])
+    corners = torch.eye(3, dtype=torch.float64)[numbers]
+    by_number, by_corner = (fit(nets, x, y, "cross_entropy", epochs=20, engine=engine) for y in (numbers, corners))
+    assert torch.equal(by_number.net.vector(), by_corner.net.vector())
+
+
+@pytest.mark.parametrize(
+    ("y", "sentence"),
+    [
+        (torch.tensor([0, 1, 3]), "classes of a .* are 0 to 2; got 0 to 3"),
+        (torch.full((3, 3), 0.5), "not negative, with sum 1"),
+        (torch.tensor([[2.0, -1, 0]] * 3), "not negative, with sum 1"),
+        (torch.tensor([0, 1]), "targets have shape"),
+    ],
+)
+def test_bad_targets_of_a_softmax(y, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        fit(ReLUNet.random((2, 4, 3)), torch.ones(3, 2), y, "cross_entropy")
+
+
+def test_one_output_has_no_softmax():
+    with pytest.raises(ValueError, match="for one take 'bce'"):
+        fit(ReLUNet.random((2, 4, 1)), torch.ones(3, 2), torch.zeros(3), "cross_entropy")
 
 
 # ---- the two engines ---------------------------------------------------------------------------------------------------
@@ -119,7 +191,7 @@ def test_engines_agree_in_float32(loss, optimizer):
 
 
 def test_exponential_and_logarithm_in_float32():
-    from foldnet._fused_kernel import exp32, log1p32
+    from foldnet._fused_math import exp32, log1p32
 
     x = -np.geomspace(1e-6, 86, 4000).astype(np.float32)
     with np.errstate(under="ignore"):
@@ -449,7 +521,7 @@ X, Y = data(5, 2)
         ({"x": torch.ones(0, 2), "y": torch.ones(0)}, "nothing to fit"),
         ({"x": torch.full((5, 2), torch.nan)}, "points have values that are NaN"),
         ({"y": torch.full((5,), torch.inf)}, "targets have values that are NaN or infinite"),
-        ({"loss": "mae"}, "loss is one of 'mse', 'bce'; got 'mae'"),
+        ({"loss": "mae"}, "loss is one of 'mse', 'bce', 'cross_entropy'; got 'mae'"),
         ({"optimizer": "lbfgs"}, "optimizer is one of 'gd', 'sgd', 'adam'; got 'lbfgs'"),
         ({"engine": "jax"}, "engine is one of 'auto', 'torch', 'fused'; got 'jax'"),
         ({"loss": "bce", "y": torch.tensor([0, 1, 2, 0, 0.0])}, r"targets of 'bce' are in \[0, 1\]"),

@@ -1,6 +1,7 @@
 """How many 2-3-2 networks succeed: from random weights, grown from 2-2-2 by a fold, or by other small units.
 
-The runs behind "65 / 1000" and "360 / 1000" (S0-find-utilization), with controls: 1,000 networks an arm on each of two tasks.
+The runs behind "65 / 1000" and "360 / 1000" (S0-find-utilization), with controls: 1,000 networks an arm on each of two tasks,
+with a softmax over both outputs and with a sigmoid for each.
 """
 
 from __future__ import annotations
@@ -15,15 +16,20 @@ from ..growth.typical import accuracy
 from ..growth.widen import widen
 from ..nets import ReLUNet
 from ..train import fit
+from .runner import device
 
 POINTS, NETWORKS, BLOCKS = 300, 200, 5
 STEPS, RATE, SIZE = 10_000, 1e-2, 0.1
+LOSSES = {"softmax": "cross_entropy", "sigmoid": "bce"}
 ARMS = ("random 2-3-2", "2-2-2 before", "fold", "random unit", "placed unit", "gradmax")
 
 
 def cells() -> list[dict]:
     return [
-        {"task": task, "block": block, "loss": "softmax"} for task in ("sine", "overlap_quadratic") for block in range(BLOCKS)
+        {"task": task, "block": block, "loss": loss}
+        for loss in LOSSES
+        for task in ("sine", "overlap_quadratic")
+        for block in range(BLOCKS)
     ]
 
 
@@ -51,9 +57,8 @@ def start(width: int, block: int, networks: int = NETWORKS) -> ReLUNet:
 def train(nets: ReLUNet, task: str, block: int, steps: int = STEPS, loss: str = "softmax") -> ReLUNet:
     """Full-batch Adam at rate 0.01 on the cross-entropy: of the softmax over both outputs, or of a sigmoid for each."""
     x, y = data(task, block)
-    if loss == "softmax":
-        return fit_softmax(nets, x, y, steps, RATE)
-    return fit(nets, x, one_hot(y), loss="bce", lr=RATE, epochs=steps, progress=False).net
+    done = fit(nets.to(device()), x, one_hot(y), loss=LOSSES[loss], lr=RATE, epochs=steps, progress=False)
+    return done.net.to("cpu")  # what comes next goes from network to network
 
 
 def parents(task: str, block: int, networks: int = NETWORKS, loss: str = "softmax") -> ReLUNet:
@@ -89,16 +94,6 @@ def grown(small: ReLUNet, arm: str, task: str, block: int) -> ReLUNet:
     push = torch.as_tensor(np.stack([r.normal(size=2) for r in rng]))
     outgoing = SIZE * push / push.abs().amax(-1, keepdim=True) / reach.where(reach > 0, 1.0)[:, None]
     return widen(small, 0, incoming.unsqueeze(1), bias, outgoing.unsqueeze(-1))
-
-
-def fit_softmax(nets: ReLUNet, x, y, steps: int, rate: float) -> ReLUNet:
-    """Full-batch Adam (torch's constants) on the mean softmax cross-entropy, for 2-h-2 networks `(B,)`; labels `(n,)`."""
-    from ..growth._softmax import train as kernel
-
-    rows = torch.cat([nets.weights[0], nets.biases[0].unsqueeze(-1)], -1).numpy()
-    columns = torch.cat([nets.weights[1], nets.biases[1].unsqueeze(-1)], -1).numpy()
-    rows, columns = (torch.as_tensor(a) for a in kernel(rows, columns, x.numpy(), y.numpy(), steps, rate))
-    return ReLUNet((rows[..., :-1], columns[..., :-1]), (rows[..., -1], columns[..., -1]))
 
 
 def scores(nets: ReLUNet, task: str, block: int) -> list[int]:

@@ -1,0 +1,66 @@
+"""How the fused kernel is compiled, and its exponential and logarithm: polynomials in float32, the library's in float64."""
+
+from __future__ import annotations
+
+import math
+
+import numba
+import numpy as np
+from numba.extending import overload
+
+
+def _jit(function):
+    """Compiled without the GIL, kept on disk where there is a place for it.
+
+    Of the fast-math licences only fused multiply-add is given: reassociation breaks the exponential, no-NaN the search for
+    networks that diverge.
+    """
+    options = {"nogil": True, "fastmath": {"contract"}, "error_model": "numpy", "boundscheck": False}
+    try:
+        return numba.njit(cache=True, **options)(function)
+    except RuntimeError:  # no folder to write to
+        return numba.njit(**options)(function)
+
+
+def exp(x):
+    """exp(x) for x <= 0, in the precision of x."""
+    return math.exp(x)
+
+
+def log1p(x):
+    """log(1 + x) for 0 <= x <= 1, in the precision of x."""
+    return math.log1p(x)
+
+
+@_jit
+def exp32(x):
+    """The polynomial of the Cephes library on |r| <= log(2) / 2, times 2**n put together from its bits; below -87 as at -87."""
+    f = np.float32
+    x = x if x > f(-87) else f(-87)
+    n = np.floor(x * f(1.44269504) + f(0.5))
+    r = x - n * f(0.693359375) + n * f(2.12194440e-4)
+    square = r * r
+    high = (f(4.1665795894e-2) + f(8.3334519073e-3) * r) + square * (f(1.3981999507e-3) + f(1.9875691500e-4) * r)
+    low = (f(5.0000001201e-1) + f(1.6666665459e-1) * r) + square * high
+    power = np.int32((np.int32(n) + np.int32(127)) << np.int32(23)).view(np.float32)
+    return (low * square + (r + f(1))) * power
+
+
+@_jit
+def log1p32(x):
+    """2 artanh(s) with s = x / (2 + x) <= 1/3, by its series: relative error about 2e-7 down to the smallest x."""
+    f = np.float32
+    s = x / (f(2) + x)
+    q = s * s
+    series = f(1 / 7) + q * (f(1 / 9) + q * (f(1 / 11) + q * f(1 / 13)))
+    return f(2) * s * (f(1) + q * (f(1 / 3) + q * (f(1 / 5) + q * series)))
+
+
+@overload(exp)
+def _exp_for(x):
+    return (lambda x: exp32(x)) if x == numba.float32 else (lambda x: math.exp(x))
+
+
+@overload(log1p)
+def _log1p_for(x):
+    return (lambda x: log1p32(x)) if x == numba.float32 else (lambda x: math.log1p(x))
