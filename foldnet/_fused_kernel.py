@@ -252,7 +252,8 @@ def train_blocks(blocks, sizes, units, thetas, firsts, seconds, x, y, weight, ra
 
     `units` counts hidden units and outputs. The block is the first axis of the arrays; `x` and `y` are `(blocks or 1, groups,
     width * ROW)`, `weight` `(groups, POINTS)`. `goal` is leak, loss to stop at, whether there is one; `kind` is whether the loss
-    is binary cross-entropy, whether it is that of a softmax, whether the optimizer is Adam; `when` is first epoch, how many, marked every, last epoch.
+    is binary cross-entropy, whether it is that of a softmax, whether the optimizer is Adam; `when` is first epoch, how many,
+    marked every, last epoch.
     """
     leak, until, wants_loss = goal
     bce, softmax, use_adam = kind

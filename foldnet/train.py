@@ -86,10 +86,11 @@ def fit(
 
     `loss` is `"mse"` or `"bce"` (with logits), the mean over points and outputs, or `"cross_entropy"` of a softmax over the
     outputs, the mean over points; its targets are distributions, or class numbers `(n,)` or `(*batch, n)`. `optimizer` is `"gd"`
-    (full batch), `"sgd"` (mini-batches) or `"adam"` (either); `lr` is one number or one for each network. A network is frozen at the first epoch
-    at which its full-data loss is <= `until` (or `until(outputs, y)` is true for it), and when its loss is no longer finite.
-    `record(net)` is called at epochs 0, `every`, 2 `every`, ... and the last. Mini-batches follow one permutation an epoch, drawn
-    from `numpy.random.default_rng(seed)` and shared by all networks, so no result depends on the networks trained beside it.
+    (full batch), `"sgd"` (mini-batches) or `"adam"` (either); `lr` is one number or one for each network. A network is frozen at
+    the first epoch at which its full-data loss is <= `until` (or `until(outputs, y)` is true for it), and when its loss is no
+    longer finite. `record(net)` is called at epochs 0, `every`, 2 `every`, ... and the last. Mini-batches follow one permutation
+    an epoch, drawn from `numpy.random.default_rng(seed)` and shared by all networks, so no result depends on the networks trained
+    beside it.
     """
     problem = _checked(net, x, y, loss, optimizer, lr, epochs, batch_size, until, every, seed)
     runner = _engine(engine, problem)
