@@ -24,6 +24,5 @@ def leading_neurons(
     else:
         start = torch.cat([n, torch.eye(len(s)).to(n)], dim=1)[:, :k]
         _, alpha = torch.lobpcg(a, k, s, X=start, niter=iterations, tol=tolerance, largest=True)
-    alpha = alpha / (alpha * (s @ alpha)).sum(0).sqrt()
     omega = n.mT @ alpha
     return omega.norm(dim=0), alpha, omega

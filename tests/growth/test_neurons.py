@@ -218,6 +218,12 @@ def test_a_batch_with_one_singular_moment():
         assert torch.allclose(s @ w @ w.mT @ s, s, atol=1e-12)
 
 
+def test_dependent_inputs_are_seen_although_cholesky_may_pass_them():
+    x = torch.randn(64, 60, 6, dtype=torch.float64, generator=torch.Generator().manual_seed(2))
+    x[..., 5] = x[..., :5].sum(-1)
+    assert moment_of(x).rank.tolist() == [6] * 64
+
+
 def test_the_gram_matrix_of_a_wide_layer():
     x = torch.randn(3, 50, 300, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
     assert torch.allclose(gram(x), with_one(x).mT @ with_one(x), atol=1e-11)
