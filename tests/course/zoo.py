@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import nbformat
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
-from tools.course import source
+from tools.course import shield, source
 
 ROOT = source.ROOT
 TESTS, BY_HAND = 24, 11
@@ -254,7 +254,8 @@ def spies(problems, release):
 def strikes(problems, release):
     """Correct, and out to stop the others: signals, forks, a full disk, a loop that ignores interrupts."""
     made = solved(problems, release)
-    insert(made, "law", REACH)
+    if shield.separable() or shield.version() >= 6:  # elsewhere its signals would end this very session
+        insert(made, "law", REACH)
     insert(made, "aim", "import os\nwhile True:\n    os.fork()")
     insert(made, "needed", "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nwhile True:\n    pass")
     disk = "n = 0\nwhile True:\n    n += 1\n    with open(f'{n}', 'wb') as file:\n        file.write(bytes(50_000_000))"
