@@ -235,7 +235,7 @@ def test_fused_engine_without_a_cache_folder(tmp_path):
     """Where numba finds no folder to write to, the kernels are compiled all the same."""
     code = (
         "import numba.core.caching as c; getattr(c, 'CacheImpl', getattr(c, '_CacheImpl', None))._locator_classes = [];"
-        "import foldnet._fused_kernel as f; import numpy as np; assert abs(f.exp32(np.float32(-1)) - np.exp(-1)) < 1e-6"
+        "import foldnet._fused_math as f; import numpy as np; assert abs(f.exp32(np.float32(-1)) - np.exp(-1)) < 1e-6"
     )
     subprocess.run([sys.executable, "-W", "error", "-c", code], check=True, cwd=tmp_path, timeout=120)
 
