@@ -132,17 +132,25 @@ def experiments() -> dict[str, str]:
 
 
 def differences(new: Stored, old: Stored) -> dict[str, float]:
-    """The largest relative difference of each result between two runs of the same cells."""
+    """The largest relative difference of each result between two runs, over the cells that both have.
+
+    What is not an array of numbers of one shape differs by 0 if it is equal and by infinity if not.
+    """
     before = {_key(r["cell"]): r["result"] for r in old.rows}
     worst: dict[str, float] = {}
     for row in new.rows:
-        for name, value in row["result"].items():
-            if _key(row["cell"]) not in before:
-                raise ValueError(f"the stored run has no cell {row['cell']}")
-            a, b = np.asarray(value, dtype=float), np.asarray(before[_key(row["cell"])][name], dtype=float)
-            gap = np.max(np.abs(a - b) / np.maximum(np.abs(b), 1e-12), initial=0.0) if a.shape == b.shape else np.inf
-            worst[name] = max(worst.get(name, 0.0), float(gap))
-    return worst
+        stored_result = before.get(_key(row["cell"]), {})
+        for name in row["result"].keys() & stored_result.keys():
+            worst[name] = max(worst.get(name, 0.0), _gap(row["result"][name], stored_result[name]))
+    return dict(sorted(worst.items()))
+
+
+def _gap(new, old) -> float:
+    try:
+        a, b = np.asarray(new, dtype=float), np.asarray(old, dtype=float)
+    except (TypeError, ValueError):
+        return 0.0 if new == old else np.inf
+    return float(np.max(np.abs(a - b) / np.maximum(np.abs(b), 1e-12), initial=0.0)) if a.shape == b.shape else np.inf
 
 
 def command(name: str | None, jobs: int = 1, store: bool = False) -> int:
@@ -160,7 +168,10 @@ def command(name: str | None, jobs: int = 1, store: bool = False) -> int:
     print(f"{len(result.rows)} cells in {sum(r['seconds'] for r in result.rows):.0f} s of work, in {path}")
     target = _paths.book() / "data" / path.name
     if target.is_file():
-        for key, gap in differences(result, stored(name)).items():
+        kept = stored(name)
+        if new := len({_key(r["cell"]) for r in result.rows} - {_key(r["cell"]) for r in kept.rows}):
+            print(f"  {new} cells that the stored result does not have")
+        for key, gap in differences(result, kept).items():
             print(f"  {key}: at most {100 * gap:.2g} % from the stored result")
     if store:
         target.parent.mkdir(parents=True, exist_ok=True)

@@ -1,6 +1,7 @@
 """Large runs: rows are appended, a killed run goes on, provenance is kept."""
 
 import json
+import math
 import signal
 import subprocess
 import sys
@@ -8,7 +9,7 @@ import time
 
 import pytest
 
-from foldnet.data import stored
+from foldnet.data import Stored, stored
 from foldnet.experiments import runner
 
 CELLS = [{"n": n, "kind": "square"} for n in range(6)]
@@ -85,6 +86,13 @@ def test_differences_between_two_runs(tmp_path):
     gaps = runner.differences(new, old)
     assert gaps["value"] == pytest.approx(0.01)
     assert gaps["list"] == 0
+
+
+def test_differences_of_texts_of_other_shapes_and_of_new_cells():
+    was = Stored([], [{"cell": {"n": 1}, "result": {"word": "a", "same": {"k": "v"}, "long": [1, 2], "gone": 1}}])
+    now = {"word": "b", "same": {"k": "v"}, "long": [1, 2, 3]}
+    new = Stored([], [{"cell": {"n": 1}, "result": now}, {"cell": {"n": 2}, "result": {"other": 5}}])
+    assert runner.differences(new, was) == {"long": math.inf, "same": 0.0, "word": math.inf}
 
 
 def test_bad_input_gets_one_sentence(tmp_path):
