@@ -192,6 +192,8 @@ def _fused_pays(problem: Problem) -> bool:
 
 
 def _checked(net, x, y, loss, optimizer, lr, epochs, batch_size, until, every, seed) -> Problem:
+    if not isinstance(net, ReLUNet):
+        raise ValueError(f"fit trains ReLU networks; for a {net} take torch.optim or foldnet.growth.minibatches")
     epochs = _count("epochs", epochs, 0)
     _one_of("loss", loss, LOSSES)
     _one_of("optimizer", optimizer, OPTIMIZERS)

@@ -156,6 +156,13 @@ def test_bad_targets_of_a_softmax(y, sentence):
         fit(ReLUNet.random((2, 4, 3)), torch.ones(3, 2), y, "cross_entropy")
 
 
+def test_only_relu_networks_are_trained():
+    from foldnet.growth.smooth import SmoothNet
+
+    with pytest.raises(ValueError, match="fit trains ReLU networks; for a SmoothNet"):
+        fit(SmoothNet.random((2, 4, 1)), torch.ones(3, 2), torch.zeros(3))
+
+
 def test_one_output_has_no_softmax():
     with pytest.raises(ValueError, match="for one take 'bce'"):
         fit(ReLUNet.random((2, 4, 1)), torch.ones(3, 2), torch.zeros(3), "cross_entropy")
