@@ -72,6 +72,7 @@ def main():
         designs = {
             "foldnet, float64": lambda x=x, y=y: optimal_neurons(net, 0, x, y, NEURONS),
             "foldnet, float64, S cached": lambda x=x, y=y, m=moment: optimal_neurons(net, 0, x, y, NEURONS, moment=m),
+            "the same, signs left open": lambda x=x, y=y, m=moment: optimal_neurons(net, 0, x, y, NEURONS, moment=m, signs=False),
             "foldnet, float32": lambda s=single: optimal_neurons(s[0], 0, *s[1:], NEURONS),
         }
         try:

@@ -38,6 +38,10 @@ class Network:
         """What a hidden neuron makes of its preactivation."""
         raise NotImplementedError
 
+    def activate_(self, z: Tensor) -> Tensor:
+        """`activate` for a `z` that nobody needs any more: its memory may be used again."""
+        return self.activate(z)
+
     @property
     def slopes_at_zero(self) -> tuple[float, float]:
         """The derivative of the activation at 0 from the left and from the right."""
@@ -161,6 +165,9 @@ class ReLUNet(Network):
 
     def activate(self, z: Tensor) -> Tensor:
         return leaky_relu(z, self.leak)
+
+    def activate_(self, z: Tensor) -> Tensor:
+        return leaky_relu(z, self.leak, inplace=True)
 
     @property
     def slopes_at_zero(self) -> tuple[float, float]:

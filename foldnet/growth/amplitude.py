@@ -10,7 +10,8 @@ from torch import Tensor
 
 from ..nets import Network
 from .expressivity import data, onward, point_losses
-from .neurons import NewNeurons, _inputs, _linear
+from .moments import affine
+from .neurons import NewNeurons, around
 
 GOLDEN = 0.6180339887498949
 
@@ -69,9 +70,9 @@ def best_amplitude(
     `(*batch,)` is that amplitude, applied already. Only what lies beyond the layer is computed again at each look.
     """
     x, y = data(net, x, y, loss)
-    below, here, z = _inputs(net, layer, x, ahead=True)
-    move = here @ new.update.weights.mT + new.update.bias.unsqueeze(-2)
-    reads = _linear(below, torch.cat([new.incoming, new.bias.unsqueeze(-1)], dim=-1))
+    below, here, z = around(net, layer, x)
+    move = affine(here, new.update.weights, new.update.bias)
+    reads = affine(below, new.incoming, new.bias)
     if update is not None and not isinstance(update, str):
         z = z + torch.as_tensor(update, dtype=net.dtype, device=net.device)[..., None, None] * move
 

@@ -11,7 +11,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 
 from ..nets import Network
 from ..train import _fits
-from .moments import SecondMoment, cross, moment_of
+from .moments import SecondMoment, affine, cross, finite, moment_of
 
 LOSSES = ("mse", "bce", "cross_entropy")
 
@@ -28,10 +28,19 @@ def point_losses(outputs: Tensor, y: Tensor, loss: str | Callable) -> Tensor:
 
 
 def data(net: Network, x, y, loss: str | Callable) -> tuple[Tensor, Tensor]:
-    """Points and targets as `point_losses` takes them; class labels `(n,)` or `(*batch, n)` become rows of 0 and 1."""
+    """Finite points and targets as `point_losses` takes them; class labels `(n,)` or `(*batch, n)` become rows of 0 and 1."""
+    x, y = shaped(net, x, y, loss)
+    finite(points=x, targets=y)
+    return x, y
+
+
+def shaped(net: Network, x, y, loss: str | Callable) -> tuple[Tensor, Tensor]:
+    """`data` before all values are looked at."""
     if not callable(loss) and loss not in LOSSES:
         raise ValueError(f"loss is one of {', '.join(map(repr, LOSSES))} or a function of outputs and y; got {loss!r}")
     x, y = net._points(x).detach(), torch.as_tensor(y)
+    if not x.numel():
+        finite(points=x)
     if loss == "cross_entropy" and not y.is_floating_point():
         classes = net.sizes[-1]
         if y.numel() and not 0 <= int(y.min()) <= int(y.max()) < classes:
@@ -42,9 +51,6 @@ def data(net: Network, x, y, loss: str | Callable) -> tuple[Tensor, Tensor]:
         y = y.to(net.dtype).unsqueeze(-1) if y.ndim == 1 and net.sizes[-1] == 1 else y.to(net.dtype)
         if y.ndim < 2 or y.shape[-2:] != (x.shape[-2], net.sizes[-1]) or not _fits(y.shape[:-2], net.batch_shape):
             raise ValueError(f"targets of {x.shape[-2]} points for a {net} do not have shape {tuple(y.shape)}")
-    for name, value in (("points", x), ("targets", y)):
-        if not value.numel() or not value.sum().isfinite():
-            raise ValueError(f"{name} of shape {tuple(value.shape)} are empty, or some are NaN or infinite")
     return x, y
 
 
@@ -71,14 +77,14 @@ def goal_at(net: Network, layer: int, z: Tensor, y: Tensor, loss: str | Callable
     with torch.enable_grad():
         z = z.detach().requires_grad_()
         outputs = onward(net, layer, z)
-        (gradient,) = torch.autograd.grad(point_losses(outputs, y, loss).sum(), z)
-    return -gradient
+        (gradient,) = torch.autograd.grad(-point_losses(outputs, y, loss).sum(), z)
+    return gradient
 
 
 def onward(net: Network, layer: int, z: Tensor) -> Tensor:
     """The outputs that preactivations `z` of affine layer `layer` lead to."""
     for w, b in zip(net.weights[layer + 1 :], net.biases[layer + 1 :]):
-        z = net.activate(z) @ w.mT + b.unsqueeze(-2)
+        z = affine(net.activate(z), w, b)
     return z
 
 
@@ -86,14 +92,25 @@ def onward(net: Network, layer: int, z: Tensor) -> Tensor:
 class Update:
     """A change of one affine layer, weights `(*batch, out, in)` and bias `(*batch, out)`, and what it changes.
 
-    `move` `(*batch, n, out)` is the change of the preactivations at the points, `gain` `(*batch,)` how fast the mean loss falls
-    at first order in the amplitude of the change.
+    `inputs` `(*batch, n, in)` are what the layer reads, `gain` `(*batch,)` is how fast the mean loss falls at first order in the
+    amplitude of the change.
     """
 
     weights: Tensor
     bias: Tensor
-    move: Tensor
+    inputs: Tensor
     gain: Tensor
+
+    @property
+    def move(self) -> Tensor:
+        """The change of the preactivations at the points, `(*batch, n, out)`."""
+        return affine(self.inputs, self.weights, self.bias)
+
+    def rest(self, goal: Tensor) -> Tensor:
+        """What the move leaves of a goal."""
+        if goal.ndim == self.inputs.ndim == self.weights.ndim == 2:
+            return torch.addmm(goal, self.inputs, self.weights.mT, alpha=-1).sub_(self.bias)  # one tensor less than below
+        return goal - self.move
 
 
 def best_update(inputs: Tensor, goal: Tensor, moment: SecondMoment | None = None) -> Update:
@@ -101,13 +118,12 @@ def best_update(inputs: Tensor, goal: Tensor, moment: SecondMoment | None = None
 
     Least squares, the paper's Proposition 3.1: dW = V_goal B' (B B')^+. (S1-prop-3.1)
     """
-    w = (moment or moment_of(inputs)).whitening
+    moment = moment or moment_of(inputs)
     n = goal.shape[-2]
     asked = cross(inputs, goal) / n
-    change = (w @ (w.mT @ asked)).mT
+    change = moment.weights(moment.whiten(asked)).mT
     weights, bias = change[..., :-1], change[..., -1]
-    move = inputs @ weights.mT + bias.unsqueeze(-2)
-    return Update(weights, bias, move, (change * asked.mT).sum((-2, -1)))
+    return Update(weights, bias, inputs, (change * asked.mT).sum((-2, -1)))
 
 
 def tangent(net: Network, layer: int, x) -> Tensor:
@@ -136,7 +152,7 @@ def lack_of_expressivity(net: Network, layer: int, x, y, loss: str | Callable = 
     """
     goal = desired_update(net, layer, x, y, loss)
     if free == "layer":
-        return (goal - best_update(layer_inputs(net, x)[layer], goal).move).square().sum((-2, -1))
+        return best_update(layer_inputs(net, x)[layer], goal).rest(goal).square().sum((-2, -1))
     if free != "all":
         raise ValueError(f"free is 'layer' or 'all'; got {free!r}")
     return (goal.flatten() - project(goal.flatten(), tangent(net, layer, x))).square().sum()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -14,17 +15,36 @@ STRIP = 112  # columns at a time in `gram`; 64 and 196 are no faster
 class SecondMoment:
     """A factor of S = B'B / n, the second moment of the inputs `B` `(*batch, n, in)` of a layer with a constant 1 appended.
 
-    `whitening` W `(*batch, in + 1, r)` has W'SW = identity and WW' = S^+, so W stands for the inverse of Cholesky's factor also
-    where S is singular; columns beyond the rank are 0. `rank` is `(*batch,)`. Where all networks share B there are no batch axes.
+    It stands for W `(*batch, in + 1, r)` with W'SW = identity and WW' = S^+, also where S is singular; columns beyond the rank
+    are 0. `factor` is W itself or, with `live` `(*batch, in + 1)`, Cholesky's factor L of S, which is not inverted: then
+    W = L'^-1 with 0 for the inputs that are not live. `rank` is `(*batch,)`. Where all networks share B there are no batch axes.
     """
 
-    whitening: Tensor
+    factor: Tensor
     rank: Tensor
+    live: Tensor | None = None
 
     @property
     def inputs(self) -> int:
         """The number of inputs, without the constant."""
-        return self.whitening.shape[-2] - 1
+        return self.factor.shape[-2] - 1
+
+    @property
+    def whitening(self) -> Tensor:
+        """W."""
+        return self.factor if self.live is None else self.weights(torch.eye(self.factor.shape[-1]).to(self.factor))
+
+    def whiten(self, products: Tensor) -> Tensor:
+        """W'C `(*batch, r, out)` for products C = B'V / n `(*batch, in + 1, out)`: those of the white inputs BW."""
+        if self.live is None:
+            return self.factor.mT @ products
+        return torch.linalg.solve_triangular(self.factor, products, upper=False)
+
+    def weights(self, directions: Tensor) -> Tensor:
+        """WU `(*batch, in + 1, k)`: the weights of neurons that read the white inputs with weights U `(*batch, r, k)`."""
+        if self.live is None:
+            return self.factor @ directions
+        return torch.linalg.solve_triangular(self.factor.mT, directions, upper=True) * self.live.unsqueeze(-1)
 
 
 def moment_of(inputs: Tensor, tolerance: float | None = None) -> SecondMoment:
@@ -39,10 +59,13 @@ def moment_of(inputs: Tensor, tolerance: float | None = None) -> SecondMoment:
     limit = 10 * size * torch.finfo(inputs.dtype).eps if tolerance is None else tolerance
     if n < size:  # few points: their singular vectors, without squaring
         rows = with_one(inputs) / n**0.5
+        finite(inputs=rows)
         scale = _positive(rows.square().sum(-2).sqrt())
         _, singular, vectors = torch.linalg.svd(rows / scale.unsqueeze(-2), full_matrices=False)
         return _truncated(singular.square(), vectors.mT, scale, limit)
     s = gram(inputs) / n
+    if not s.isfinite().all():
+        finite(inputs=inputs)
     live = s.diagonal(dim1=-2, dim2=-1) > 0
     scale = _positive(s.diagonal(dim1=-2, dim2=-1).sqrt())
     s = s / (scale.unsqueeze(-1) * scale.unsqueeze(-2))
@@ -50,14 +73,21 @@ def moment_of(inputs: Tensor, tolerance: float | None = None) -> SecondMoment:
     factor, failed = torch.linalg.cholesky_ex(s)
     # the square of a diagonal entry is the share of an input that the inputs before it leave unexplained
     bad = (failed > 0) | ~(factor.diagonal(dim1=-2, dim2=-1).amin(-1).square() > max(limit, 1e-10))
-    one = torch.eye(size, dtype=s.dtype, device=s.device)
-    whitening = torch.linalg.solve_triangular(torch.where(bad[..., None, None], one, factor), one, upper=False).mT
-    whitening, rank = whitening * (live / scale).unsqueeze(-1), live.sum(-1)
-    if bad.any():
-        rest = _truncated(*torch.linalg.eigh(s[bad]), scale[bad], limit)
-        whitening[bad] = rest.whitening * live[bad].unsqueeze(-1)
-        rank[bad] = rest.rank - (~live[bad]).sum(-1)
+    factor, rank = factor * scale.unsqueeze(-1), live.sum(-1)
+    if not bad.any():
+        return SecondMoment(factor, rank, live)
+    whitening = SecondMoment(factor, rank, live).whitening
+    rest = _truncated(*torch.linalg.eigh(s[bad]), scale[bad], limit)
+    whitening[bad] = rest.factor * live[bad].unsqueeze(-1)
+    rank[bad] = rest.rank - (~live[bad]).sum(-1)
     return SecondMoment(whitening, rank)
+
+
+def finite(**tensors: Tensor) -> None:
+    """Refuse what is empty, NaN or infinite."""
+    for name, value in tensors.items():
+        if not value.numel() or not value.sum().isfinite():
+            raise ValueError(f"{name} of shape {tuple(value.shape)} are empty, or some are NaN or infinite")
 
 
 def _truncated(values: Tensor, vectors: Tensor, scale: Tensor, limit: float) -> SecondMoment:
@@ -75,10 +105,43 @@ def with_one(inputs: Tensor) -> Tensor:
     return torch.cat([inputs, torch.ones_like(inputs[..., :1])], dim=-1)
 
 
+def affine(inputs: Tensor, weights: Tensor, bias: Tensor) -> Tensor:
+    """What a layer `(*batch, out, in)` makes of inputs `(*batch, n, in)`; for one network without a copy before the bias."""
+    if inputs.ndim == weights.ndim == 2:
+        return torch.nn.functional.linear(inputs, weights, bias)
+    return inputs @ weights.mT + bias.unsqueeze(-2)
+
+
+def column_sums(values: Tensor) -> Tensor:
+    """The sum over points of values `(*batch, n, out)`, as a product: `(*batch, 1, out)`, faster than torch's sum."""
+    return values.new_ones(1, values.shape[-2]) @ values
+
+
+def tall_svd(a: Tensor) -> tuple[Callable[[int], Tensor], Tensor, Tensor]:
+    """`torch.linalg.svd` of matrices `(*batch, m, n)` with many rows: a function of k that gives the k first left vectors, s, v.
+
+    By way of a = QR; Q is applied to k vectors and never multiplied out. R comes from two Cholesky factors, the second of which
+    restores what squaring lost (Yamamoto et al. 2015), and where the first leaves rows far from orthonormal, from reflections.
+    """
+    lower, failed = torch.linalg.cholesky_ex(a.mT @ a)
+    if not failed.any():
+        rows = torch.linalg.solve_triangular(lower, a.mT, upper=False)
+        nearly_one = rows @ rows.mT
+        if (nearly_one - torch.eye(a.shape[-1]).to(a)).abs().max() < 1e-3:
+            again = torch.linalg.cholesky(nearly_one)
+            u, singular, v = torch.linalg.svd((lower @ again).mT)
+            return lambda k: rows.mT @ torch.linalg.solve_triangular(again.mT, u[..., :k], upper=True), singular, v
+    r = min(a.shape[-2:])
+    reflections, tau = torch.geqrf(a)
+    u, singular, v = torch.linalg.svd(reflections[..., :r, :].triu(), full_matrices=False)
+    padding = (0, 0, 0, a.shape[-2] - r)
+    return lambda k: torch.ormqr(reflections[..., :r], tau, torch.nn.functional.pad(u[..., :k], padding)), singular, v
+
+
 def cross(inputs: Tensor, values: Tensor) -> Tensor:
     """B'V for inputs `(*batch, n, in)` with a constant 1 appended and values `(*batch, n, out)`: `(*batch, in + 1, out)`."""
-    product, total = inputs.mT @ values, values.sum(-2, keepdim=True)
-    return torch.cat([product, total.expand(*product.shape[:-2], 1, -1)], dim=-2)
+    product, total = values.mT @ inputs, column_sums(values).mT
+    return torch.cat([product, total.expand(*product.shape[:-1], 1)], dim=-1).mT
 
 
 def gram(inputs: Tensor) -> Tensor:
@@ -88,11 +151,12 @@ def gram(inputs: Tensor) -> Tensor:
     itself, but its threads go on spinning for a while, beside torch's.)
     """
     p = inputs.shape[-1]
+    step = min(STRIP, max(48, -(-p // 2)))
     s = inputs.new_empty(*inputs.shape[:-2], p + 1, p + 1)
-    for i in range(0, p, STRIP):
-        strip = inputs[..., i : i + STRIP].mT @ inputs[..., i:]
-        s[..., i : min(i + STRIP, p), i:p] = strip
-        s[..., i:p, i : min(i + STRIP, p)] = strip.mT
-    s[..., :p, p] = s[..., p, :p] = inputs.sum(-2)
+    for i in range(0, p, step):
+        strip = inputs[..., i : i + step].mT @ inputs[..., i:]
+        s[..., i : min(i + step, p), i:p] = strip
+        s[..., i:p, i : min(i + step, p)] = strip.mT
+    s[..., :p, p] = s[..., p, :p] = column_sums(inputs).squeeze(-2)
     s[..., p, p] = inputs.shape[-2]
     return s

@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 
 from ..nets import Network
-from .expressivity import Update, best_update, data, goal_at
-from .moments import SecondMoment, cross, moment_of, with_one
+from .expressivity import Update, best_update, data, goal_at, shaped
+from .moments import SecondMoment, affine, cross, finite, moment_of, tall_svd, with_one
 from .widen import widen
 
 OLD = ("first", "jointly", "kept")
@@ -41,7 +41,7 @@ def second_moment(net: Network, layer: int, x, tolerance: float | None = None) -
     That of layer 0 is a property of the points alone, so it stays valid while the network grows.
     """
     _hidden(net, layer)
-    return moment_of(_inputs(net, layer, net._points(x).detach())[0], tolerance)
+    return moment_of(_reads(net, layer, net._points(x).detach()), tolerance)
 
 
 def optimal_neurons(
@@ -53,6 +53,7 @@ def optimal_neurons(
     loss: str | Callable = "mse",
     moment: SecondMoment | None = None,
     old: str = "first",
+    signs: bool = True,
 ) -> NewNeurons:
     """The k neurons of hidden layer `layer` (0 is the first) that come closest to what the next layer asks for, at first order.
 
@@ -61,44 +62,50 @@ def optimal_neurons(
     weights do meanwhile: they move `"first"` and the neurons serve what is left (the paper's two steps), they move `"jointly"`
     (the true minimum over both), or they are `"kept"`. Of each pair +-(incoming, outgoing), equal in the linear theory, the one
     with the larger exact slope is returned where the activation has a kink at 0: for slopes a and b there, at least (a + b) / 2
-    times what the linear theory predicts for slope 1. (S1-prop-3.2-solution, S1-cor-1-dW)
+    times what the linear theory predicts for slope 1. `signs=False` saves this pass over the points: then each neuron's largest
+    outgoing weight is positive, and `gain` is what the linear theory promises of the goal that the old weights leave, (a + b) / 2
+    times the sum of the squared singular values. (S1-prop-3.2-solution, S1-cor-1-dW)
     """
     with torch.no_grad():
-        return _optimal(net, layer, x, y, k, loss, moment, old)
+        return _optimal(net, layer, x, y, k, loss, moment, old, signs)
 
 
-def _optimal(net, layer, x, y, k, loss, moment, old) -> NewNeurons:
+def _optimal(net, layer, x, y, k, loss, moment, old, signs) -> NewNeurons:
     _hidden(net, layer)
     if k is not None and (int(k) != k or k < 1):
         raise ValueError(f"k is a whole number of neurons, at least 1, or None for all of use; got {k!r}")
     if old not in OLD:
         raise ValueError(f"old is one of {', '.join(map(repr, OLD))}; got {old!r}")
-    x, y = data(net, x, y, loss)
-    below, here, z = _inputs(net, layer, x, ahead=True)
+    x, y = (data if layer else shaped)(net, x, y, loss)  # what is wrong with the points of layer 0 is seen in `asked`
+    below, here, z = around(net, layer, x)
     goal, n = goal_at(net, layer + 1, z, y, loss), x.shape[-2]
+    del z
+    update = _still(here, goal) if old == "kept" else best_update(here, goal)
+    target = goal if old == "kept" else update.rest(goal)
+    asked = cross(below, target) / n
+    if not asked.isfinite().all():
+        finite(points=x, targets=y, desired_updates=goal)
     moment = moment or moment_of(below)
     if moment.inputs != below.shape[-1]:
         raise ValueError(f"layer {layer} of a {net} reads {below.shape[-1]} inputs; the second moment given has {moment.inputs}")
-    update = best_update(here, goal)
-    target = goal if old == "kept" else goal - update.move
-    whitening = moment.whitening
     if old == "jointly":
-        whitening = _apart(below, here)
-    u, singular, v = torch.linalg.svd(whitening.mT @ (cross(below, target) / n), full_matrices=False)
-    size = goal.square().sum((-2, -1)).div(n).sqrt()
+        moment = _apart(below, here)
+    directions, singular, v = tall_svd(moment.whiten(asked))
+    size = torch.linalg.vector_norm(goal, dim=(-2, -1)) / n**0.5
     rank = (singular > torch.finfo(goal.dtype).eps ** 0.75 * size.unsqueeze(-1)).sum(-1)
     k = int(rank.max()) if k is None else min(k, int(rank.max()))
     useful = torch.arange(k, device=singular.device) < rank.unsqueeze(-1)
     root = (singular[..., :k] * useful).sqrt()
-    alpha = (whitening @ u[..., :k] * root.unsqueeze(-2)).mT
+    alpha = (moment.weights(directions(k)) * root.unsqueeze(-2)).mT
     omega = v[..., :k, :].mT * root.unsqueeze(-2)
-    sign, gain = _signs(net, below, alpha, omega, target, goal)
+    if signs:
+        sign, gain = _signs(net, below, alpha, omega, target, goal)
+    else:
+        sign, gain = _plain_signs(omega), sum(net.slopes_at_zero) / 2 * root.pow(4).sum(-1)
     alpha, omega = alpha * sign.unsqueeze(-1), omega * sign.unsqueeze(-2)
-    if old == "kept":
-        update = Update(*(torch.zeros_like(a) for a in (update.weights, update.bias, update.move, update.gain)))
     if old == "jointly":
-        update = best_update(here, goal - _linear(below, alpha) @ omega.mT)
-        update = Update(update.weights, update.bias, update.move, (update.move * goal).sum((-2, -1)) / n)
+        update = best_update(here, goal - affine(below, alpha[..., :-1], alpha[..., -1]) @ omega.mT)
+        update = Update(update.weights, update.bias, here, (update.move * goal).sum((-2, -1)) / n)
     return NewNeurons(alpha[..., :-1], alpha[..., -1], omega, singular, rank, gain, update)
 
 
@@ -125,39 +132,55 @@ def moved(net: Network, layer: int, update: Update, amplitude) -> Network:
     return net._with(weights, biases)
 
 
-def _inputs(net: Network, layer: int, x: Tensor, ahead: bool = False) -> tuple[Tensor, ...]:
-    """What hidden layer `layer` reads and, `ahead`, what the next affine layer reads and gives, all `(*batch, n, width)`."""
-    below, here = None, x
-    for w, b in list(zip(net.weights, net.biases))[: layer + ahead]:
-        below, here = here, net.activate(torch.nn.functional.linear(here, w, b) if w.ndim == 2 else here @ w.mT + b.unsqueeze(-2))
-    return (below, here, here @ net.weights[layer + 1].mT + net.biases[layer + 1].unsqueeze(-2)) if ahead else (here,)
+def around(net: Network, layer: int, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """What hidden layer `layer` reads, and what the next affine layer reads and gives, all `(*batch, n, width)`."""
+    below = _reads(net, layer, x)
+    here = net.activate_(affine(below, net.weights[layer], net.biases[layer]))
+    return below, here, affine(here, net.weights[layer + 1], net.biases[layer + 1])
 
 
-def _linear(inputs: Tensor, alpha: Tensor) -> Tensor:
-    return inputs @ alpha[..., :-1].mT + alpha[..., -1].unsqueeze(-2)
+def _reads(net: Network, layer: int, x: Tensor) -> Tensor:
+    """What affine layer `layer` reads at points that are checked already."""
+    for w, b in zip(net.weights[:layer], net.biases[:layer]):
+        x = net.activate_(affine(x, w, b))
+    return x
 
 
-def _apart(below: Tensor, here: Tensor) -> Tensor:
-    """The whitening of the inputs below less their best prediction by the inputs here (both with a constant)."""
-    rows = with_one(below)
-    rest = rows - best_update(here, rows).move
+def _still(inputs: Tensor, goal: Tensor) -> Update:
+    """No change of a layer."""
+    batch, out = goal.shape[:-2], goal.shape[-1]
+    return Update(goal.new_zeros(*batch, out, inputs.shape[-1]), goal.new_zeros(*batch, out), inputs, goal.new_zeros(batch))
+
+
+def _apart(below: Tensor, here: Tensor) -> SecondMoment:
+    """The second moment of the inputs below less their best prediction by the inputs here (both with a constant)."""
+    rows, moment = with_one(below), moment_of(here)
+    rest = rows
+    for _ in range(2):  # once leaves the rounding error of a squared condition, which would be taken for new directions
+        rest = best_update(here, rest, moment).rest(rest)
     rest = rest * (rest.square().sum(-2) > 1e-20 * rows.square().sum(-2)).unsqueeze(-2)  # rounding is no new direction
-    return moment_of(rest, tolerance=1e-10).whitening[..., :-1, :]
+    apart = moment_of(rest, tolerance=1e-10)
+    return SecondMoment(apart.whitening[..., :-1, :], apart.rank)
 
 
 def _signs(net, below, alpha, omega, target, goal) -> tuple[Tensor, Tensor]:
     """The better sign of each neuron `(*batch, k)` and the exact first-order gain of all of them `(*batch,)`."""
     left, right = net.slopes_at_zero
-    n, reads, asked = goal.shape[-2], _linear(below, alpha), goal @ omega
-    if left == right:
-        largest = omega.gather(-2, omega.abs().argmax(-2, keepdim=True)).squeeze(-2)
-        return torch.where(largest < 0, -1.0, 1.0).to(omega.dtype), right * (reads * asked).sum((-2, -1)) / n
-    plus = torch.where(reads > 0, right * reads, left * reads)
-    minus = (left + right) * reads - plus  # what the neuron with both signs turned contributes
-    wanted = target @ omega
-    flipped = (plus * wanted).sum(-2) < (minus * wanted).sum(-2)
-    gain = torch.where(flipped.unsqueeze(-2), minus, plus).mul(asked).sum((-2, -1)) / n
-    return torch.where(flipped, -1.0, 1.0).to(omega.dtype), gain
+    even, odd = (right - left) / 2, (right + left) / 2  # near 0 the activation is odd * z + even * |z|; a sign turns the second
+    reads, asked = affine(below, alpha[..., :-1], alpha[..., -1]), goal @ omega
+    size = reads.abs()
+    if even:
+        sign = torch.where(even * (size * (target @ omega)).sum(-2) < 0, -1.0, 1.0).to(omega.dtype)
+    else:
+        sign = _plain_signs(omega)
+    gain = odd * (reads * asked).sum((-2, -1)) + even * (sign * (size * asked).sum(-2)).sum(-1)
+    return sign, gain / goal.shape[-2]
+
+
+def _plain_signs(omega: Tensor) -> Tensor:
+    """The sign that makes the largest outgoing weight positive."""
+    largest = omega.gather(-2, omega.abs().argmax(-2, keepdim=True)).squeeze(-2)
+    return torch.where(largest < 0, -1.0, 1.0).to(omega.dtype)
 
 
 def _hidden(net: Network, layer: int) -> None:

@@ -188,8 +188,8 @@ def ridge_moment(inputs: Tensor, share: float) -> SecondMoment:
     one = torch.eye(s.shape[-1], dtype=s.dtype, device=s.device)
     extra = share * s.diagonal(dim1=-2, dim2=-1)[..., :-1].mean(-1)
     factor = torch.linalg.cholesky(s + extra[..., None, None] * one)
-    whitening = torch.linalg.solve_triangular(factor, one, upper=False).mT
-    return SecondMoment(whitening, torch.full(s.shape[:-2], s.shape[-1], device=s.device))
+    live = torch.ones_like(s[..., 0], dtype=torch.bool)
+    return SecondMoment(factor, live.sum(-1), live)
 
 
 def every_vector(net, layer: int) -> int:
@@ -222,7 +222,8 @@ def random_neurons(net, layer: int, k: int, rngs: Sequence[np.random.Generator])
     outgoing = np.stack([rng.normal(size=(out, k)) * (2 / (here + k)) ** 0.5 for rng in rngs])
     incoming, outgoing = (torch.as_tensor(a, dtype=net.dtype, device=net.device) for a in (incoming, outgoing))
     none = torch.zeros_like(incoming[..., 0])
-    still = Update(torch.zeros_like(net.weights[layer + 1]), torch.zeros_like(net.biases[layer + 1]), none, none[..., 0])
+    seen = incoming.new_zeros(len(rngs), 0, here)  # at no point
+    still = Update(torch.zeros_like(net.weights[layer + 1]), torch.zeros_like(net.biases[layer + 1]), seen, none[..., 0])
     all_of_them = torch.full_like(none[..., 0], k, dtype=torch.int64)
     return NewNeurons(incoming, none, outgoing, none[..., :0], all_of_them, none[..., 0], still)
 

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from foldnet.growth.amplitude import best_amplitude, line_search
-from foldnet.growth.expressivity import desired_update, layer_inputs, point_losses
-from foldnet.growth.moments import gram, moment_of, with_one
+from foldnet.growth.expressivity import best_update, desired_update, layer_inputs, point_losses
+from foldnet.growth.moments import SecondMoment, cross, gram, moment_of, tall_svd, with_one
 from foldnet.growth.neurons import grow, moved, optimal_neurons, second_moment
 from foldnet.growth.smooth import SmoothNet
 from foldnet.nets import ReLUNet, stack
@@ -88,13 +88,27 @@ def test_gain_is_the_slope_of_the_loss(kind, layer, old, seed):
     x, y = problem(seed=seed)
     net = NETS[kind]((6, 3, 5, 4), seed=seed)
     new = optimal_neurons(net, layer, x, y, 2, old=old)
-    for split, h, rel in ((1.0, 1e-6, 1e-4), (0.5, 1e-9, 2e-3)):  # with half in each the next term is only the root of h smaller
-        loss = [mean_loss(grow(net, layer, new, t, split=split), x, y) for t in (0.0, h, 2 * h)]
-        slope = (4 * loss[1] - 3 * loss[0] - loss[2]) / (2 * h)  # one-sided: kinks at 0 are allowed
-        assert -slope == pytest.approx(new.gain.item(), rel=rel, abs=1e-6)
+    start, large = mean_loss(net, x, y), max(1.0, float(new.incoming.abs().max()) if new.rank else 1.0)
+    for split, h in ((1.0, 1e-6 / large), (0.5, 1e-9 / large)):
+        near, far = ((start - mean_loss(grow(net, layer, new, t, split=split), x, y)) / t for t in (h, 4 * h))
+        slope = (4 * near - far) / 3 if split == 1 else 2 * near - far  # the next term: h more or, with half in each, its root
+        rounding = 8 * torch.finfo(torch.float64).eps * start.item() / h
+        assert slope == pytest.approx(new.gain.item(), rel=1e-3, abs=1e-6 + rounding)
     h = 1e-6
     loss = [mean_loss(moved(net, layer + 1, new.update, t), x, y) for t in (h, -h)]
     assert (loss[1] - loss[0]) / (2 * h) == pytest.approx(new.update.gain.item(), rel=1e-5, abs=1e-8)
+
+
+def test_jointly_finds_nothing_new_in_what_a_badly_conditioned_layer_knows():
+    """Two leaky neurons without a kink among the points pass on all that their layer reads, though barely."""
+    x, y = problem(seed=737)
+    net = ReLUNet.random((6, 3, 5, 4), leak=0.2, seed=737)
+    below, here = (with_one(inputs).numpy() for inputs in layer_inputs(net, x)[1:3])
+    assert np.linalg.matrix_rank(np.hstack([below, here])) == np.linalg.matrix_rank(here) == 6
+    assert np.linalg.cond(here) > 1e5
+    new = optimal_neurons(net, 1, x, y, 2, old="jointly")
+    assert new.rank == 0
+    assert new.gain == 0
 
 
 @settings(deadline=None, max_examples=20)
@@ -105,6 +119,24 @@ def test_at_a_kink_the_better_sign_has_half_of_the_linear_gain(kind, layer, seed
     new = optimal_neurons(net, layer, x, y, old="kept")
     linear = sum(net.slopes_at_zero) / 2 * new.singular_values.square().sum()
     assert new.gain >= linear - 1e-12
+
+
+@pytest.mark.parametrize("leak", [0.0, 0.2])
+def test_the_sign_is_the_better_one_for_what_the_old_weights_leave(leak):
+    for_goal = 0
+    for seed in range(10):
+        x, y = problem(seed=seed)
+        net = ReLUNet.random((6, 3, 5, 4), leak=leak, seed=seed)
+        goal, left = desired_update(net, 1, x, y), rest(net, 0, x, y)
+        new = optimal_neurons(net, 0, x, y)
+        reads = x @ new.incoming.mT + new.bias
+        for asked in (left, goal):
+            serves, turned = ((net.activate(sign * reads) * (asked @ (sign * new.outgoing))).sum(0) for sign in (1, -1))
+            if asked is left:
+                assert (serves > turned - 1e-9).all()
+            else:
+                for_goal += int((serves < turned).sum())
+    assert for_goal > 0  # the desired update itself would have chosen otherwise
 
 
 def test_jointly_is_the_least_misfit_and_two_steps_are_not():
@@ -229,6 +261,111 @@ def test_the_gram_matrix_of_a_wide_layer():
     assert torch.allclose(gram(x), with_one(x).mT @ with_one(x), atol=1e-11)
 
 
+def test_products_with_the_constant():
+    x, v = torch.randn(2, 3, 50, 8, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
+    assert torch.allclose(cross(x, v), with_one(x).mT @ v, atol=1e-12)
+    assert torch.allclose(cross(x[0], v), with_one(x[:1]).mT @ v, atol=1e-12)  # the same points for all networks
+
+
+@pytest.mark.parametrize(
+    ("shape", "values"),
+    [
+        ((40, 6), (5.0, 3.0, 2.0, 1.0, 0.5, 0.1)),
+        ((2, 3, 40, 6), (5.0, 3.0, 2.0, 1.0, 0.5, 0.1)),
+        ((40, 6), (1.0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5)),  # the square of its condition is still below 1 / eps
+        ((40, 6), (1.0, 1e-2, 1e-4, 1e-6, 1e-8, 1e-10)),
+        ((3, 40, 6), (1.0, 1.0, 1.0, 0.0, 0.0, 0.0)),
+        ((40, 6), (0.0,) * 6),
+        ((6, 6), (5.0, 3.0, 2.0, 1.0, 0.5, 0.1)),
+        ((4, 6), (5.0, 3.0, 2.0, 1.0)),
+    ],
+)
+def test_tall_svd_is_the_svd(shape, values):
+    random = torch.randn(*shape, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
+    left, _, right = torch.linalg.svd(random, full_matrices=False)
+    values = torch.tensor(values, dtype=torch.float64)
+    a = left * values @ right
+    u, singular, v = tall_svd(a)
+    assert torch.allclose(singular, values.expand_as(singular), rtol=0, atol=1e-14)
+    for k in range(len(values) + 1):
+        assert u(k).shape == (*shape[:-1], k)
+    one = torch.eye(len(values), dtype=torch.float64)
+    assert torch.allclose(u(len(values)).mT @ u(len(values)), one.expand(*shape[:-2], -1, -1), atol=1e-13)
+    assert torch.allclose(v @ v.mT, one.expand(*shape[:-2], -1, -1), atol=1e-13)
+    assert torch.allclose(u(len(values)) * singular.unsqueeze(-2) @ v, a, rtol=0, atol=1e-14)
+
+
+def test_squaring_is_not_trusted_where_the_pivots_hide_the_condition():
+    """Kahan's matrix: no pivot is small, yet the columns are nearly dependent."""
+    n, c = 60, 0.5
+    kahan = torch.eye(n, dtype=torch.float64) - c * torch.triu(torch.ones(n, n, dtype=torch.float64), 1)
+    kahan = (1 - c * c) ** (0.5 * torch.arange(n, dtype=torch.float64)).unsqueeze(-1) * kahan
+    u, singular, _ = tall_svd(torch.cat([kahan, 0 * kahan]))
+    exact = torch.linalg.svdvals(kahan)
+    assert exact[-1] < 1e-12 * exact[0]
+    assert torch.allclose(singular, exact, rtol=0, atol=1e-14 * float(exact[0]))
+    assert torch.allclose(u(n).mT @ u(n), torch.eye(n, dtype=torch.float64), atol=1e-12)
+
+
+def test_both_forms_of_a_second_moment_are_one():
+    x, y = problem()
+    x[:, 2] = 0
+    lower = moment_of(x)
+    assert lower.live.tolist() == [True, True, False, True, True, True, True]
+    full = SecondMoment(lower.whitening, lower.rank)
+    assert (full.inputs, lower.inputs) == (6, 6)
+    products = cross(x, y) / len(x)
+    assert torch.allclose(full.whiten(products), lower.whiten(products), atol=1e-13)
+    assert torch.allclose(full.weights(products), lower.weights(products), atol=1e-13)
+    net = ReLUNet.random((6, 3, 4), seed=3)
+    for moment in (lower, full):
+        new = optimal_neurons(net, 0, x, y, 2, moment=moment)
+        assert not new.incoming[:, 2].any()
+        assert torch.allclose(new.singular_values, optimal_neurons(net, 0, x, y, 2).singular_values, atol=1e-13)
+
+
+@pytest.mark.parametrize("kind", NETS)
+@pytest.mark.parametrize("old", ["first", "jointly", "kept"])
+def test_signs_left_open(kind, old):
+    """The same neurons up to a sign, one pass over the points less, and the promise of the linear theory as gain."""
+    x, y = problem()
+    net = NETS[kind]((6, 3, 5, 4), seed=3)
+    best, plain = (optimal_neurons(net, 0, x, y, 3, old=old, signs=signs) for signs in (True, False))
+    turned = torch.sign((best.incoming * plain.incoming).sum(-1))
+    assert torch.allclose(best.incoming, turned.unsqueeze(-1) * plain.incoming, atol=1e-14)
+    assert torch.allclose(best.outgoing, turned * plain.outgoing, atol=1e-14)
+    assert (plain.outgoing.gather(0, plain.outgoing.abs().argmax(0, keepdim=True)) > 0).all()
+    a, b = net.slopes_at_zero
+    assert plain.gain == pytest.approx((a + b) / 2 * float(best.singular_values[:3].square().sum()), rel=1e-12)
+    if a == b:  # a smooth activation keeps that promise, and the old weights' move adds what it shares with the neurons
+        shared = 0.0
+        if old == "first":
+            move = best.update.move
+            shared = a * float(((x @ best.incoming.mT + best.bias) * (move @ best.outgoing)).sum()) / len(x)
+        if old != "jointly":
+            assert best.gain == pytest.approx(float(plain.gain) + shared, rel=1e-10)
+
+
+def test_nothing_given_is_changed():
+    x, y = problem()
+    for net in (ReLUNet.random((6, 3, 5, 4), seed=3), SmoothNet.random((6, 3, 5, 4), seed=3)):
+        before = x.clone(), y.clone(), net.vector()
+        for layer in (0, 1):
+            new = optimal_neurons(net, layer, x, y, 2)
+            best_amplitude(net, layer, new, x, y)
+            second_moment(net, layer, x)
+        assert all(torch.equal(a, b) for a, b in zip(before, (x, y, net.vector())))
+
+
+def test_what_a_move_leaves():
+    x, y = problem()
+    for nets in (ReLUNet.random((6, 3, 4), seed=3), ReLUNet.random((6, 3, 4), seed=3, batch=(2,))):
+        goal, inputs = desired_update(nets, 1, x, y), layer_inputs(nets, x)[1]
+        update = best_update(inputs, goal)
+        assert torch.allclose(update.rest(goal), goal - update.move, atol=1e-15)
+        assert torch.allclose(with_one(inputs).mT @ update.rest(goal), torch.zeros(4, dtype=torch.float64), atol=1e-13)
+
+
 def test_nothing_to_gain():
     x, y = problem()
     net = ReLUNet.random((6, 3, 4), seed=3)
@@ -287,6 +424,29 @@ def test_bad_input_is_a_sentence():
     ]:
         with pytest.raises(ValueError, match=words):
             call()
+
+
+@pytest.mark.parametrize("n", [60, 4])
+@pytest.mark.parametrize("cached", [False, True])
+def test_values_that_are_no_numbers(n, cached):
+    """Caught in the small matrices that every value enters, without a look at each value."""
+    x, y = problem()
+    net = ReLUNet.random((6, 3, 5, 4), seed=3)
+    nets = net, SmoothNet.random((6, 3, 5, 4), seed=3)  # tanh of infinity is 1
+    for layer in (0, 1):
+        moment = second_moment(net, layer, x) if cached else None
+        for bad in (float("nan"), float("inf"), -float("inf")):
+            for where in (x, y):
+                spoilt = where[:n].clone()
+                spoilt[1, 2] = bad
+                points, targets = (spoilt, y[:n]) if where is x else (x[:n], spoilt)
+                for any_net in nets:
+                    with pytest.raises(ValueError, match=r"of shape .* are empty, or some are NaN or infinite"):
+                        optimal_neurons(any_net, layer, points, targets, 1, moment=moment)
+    with pytest.raises(ValueError, match=r"points of shape \(0, 6\) are empty"):
+        optimal_neurons(net, 0, x[:0], y[:0])
+    with pytest.raises(ValueError, match=r"points of shape \(0, 6\) are empty"):
+        optimal_neurons(net, 0, x[:0], y[:0], loss=lambda z, y: (z - y).square().sum(-1))
 
 
 def test_one_batch_of_growing_networks():
