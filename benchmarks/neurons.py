@@ -4,8 +4,8 @@ python benchmarks/neurons.py     # a minute; gromo==0.1.0 is compared where it i
 
 Every design finds the ten best neurons and the best move of the next layer from the same weights and points; with signs left open
 foldnet does no more than that, otherwise it also chooses the better sign of each. The runs alternate, so that a busy machine
-slows all of them, and with --threads 1 the time of the process is taken. `gap` is the largest relative difference of the ten singular
-values from those of foldnet.
+slows all of them, and with --threads 1 the time of the process is taken. `gap` is the largest relative difference of the ten
+singular values from those of foldnet.
 """
 
 import argparse
