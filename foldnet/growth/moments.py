@@ -65,7 +65,7 @@ def moment_of(inputs: Tensor, tolerance: float | None = None) -> SecondMoment:
         return _truncated(singular.square(), vectors.mT, scale, limit)
     s = gram(inputs) / n
     if not s.isfinite().all():
-        finite(inputs=inputs)
+        finite(inputs=inputs, second_moments=s)
     live = s.diagonal(dim1=-2, dim2=-1) > 0
     scale = _positive(s.diagonal(dim1=-2, dim2=-1).sqrt())
     s = s / (scale.unsqueeze(-1) * scale.unsqueeze(-2))

@@ -78,18 +78,19 @@ def _optimal(net, layer, x, y, k, loss, moment, old, signs) -> NewNeurons:
         raise ValueError(f"old is one of {', '.join(map(repr, OLD))}; got {old!r}")
     x, y = (data if layer else shaped)(net, x, y, loss)  # what is wrong with the points of layer 0 is seen in `asked`
     below, here, z = around(net, layer, x)
+    if moment is not None and moment.inputs != below.shape[-1]:
+        raise ValueError(f"layer {layer} of a {net} reads {below.shape[-1]} inputs; the second moment given has {moment.inputs}")
     goal, n = goal_at(net, layer + 1, z, y, loss), x.shape[-2]
     del z
     update = _still(here, goal) if old == "kept" else best_update(here, goal)
     target = goal if old == "kept" else update.rest(goal)
     asked = cross(below, target) / n
     if not asked.isfinite().all():
-        finite(points=x, targets=y, desired_updates=goal)
-    moment = moment or moment_of(below)
-    if moment.inputs != below.shape[-1]:
-        raise ValueError(f"layer {layer} of a {net} reads {below.shape[-1]} inputs; the second moment given has {moment.inputs}")
+        finite(points=x, targets=y, desired_updates=goal, products=asked)
     if old == "jointly":
         moment = _apart(below, here)
+    elif moment is None:
+        moment = moment_of(below)
     directions, singular, v = tall_svd(moment.whiten(asked))
     size = torch.linalg.vector_norm(goal, dim=(-2, -1)) / n**0.5
     rank = (singular > torch.finfo(goal.dtype).eps ** 0.75 * size.unsqueeze(-1)).sum(-1)

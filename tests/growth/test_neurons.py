@@ -443,6 +443,11 @@ def test_values_that_are_no_numbers(n, cached):
                 for any_net in nets:
                     with pytest.raises(ValueError, match=r"of shape .* are empty, or some are NaN or infinite"):
                         optimal_neurons(any_net, layer, points, targets, 1, moment=moment)
+    huge = 1e200 * x  # each is a number, their squares are not
+    with pytest.raises(ValueError, match=r"second_moments of shape .* NaN or infinite"):
+        moment_of(huge)
+    with pytest.raises(ValueError, match=r"products of shape .* NaN or infinite"):
+        optimal_neurons(net, 0, 1e5 * huge, 1e120 * y, 1, old="kept", moment=second_moment(net, 0, x))
     with pytest.raises(ValueError, match=r"points of shape \(0, 6\) are empty"):
         optimal_neurons(net, 0, x[:0], y[:0])
     with pytest.raises(ValueError, match=r"points of shape \(0, 6\) are empty"):
