@@ -126,6 +126,12 @@ def best_update(inputs: Tensor, goal: Tensor, moment: SecondMoment | None = None
     return Update(weights, bias, inputs, (change * asked.mT).sum((-2, -1)))
 
 
+def no_update(inputs: Tensor, goal: Tensor) -> Update:
+    """The layer of `best_update` left as it is."""
+    batch, out = goal.shape[:-2], goal.shape[-1]
+    return Update(goal.new_zeros(*batch, out, inputs.shape[-1]), goal.new_zeros(*batch, out), inputs, goal.new_zeros(batch))
+
+
 def tangent(net: Network, layer: int, x) -> Tensor:
     """The derivative of the preactivations of affine layer `layer` in all parameters: `(n * width, parameters)`, one network.
 

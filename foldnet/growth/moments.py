@@ -1,4 +1,4 @@
-"""Second moments of a layer's inputs, factored once and used again: what every least-squares problem of growth needs."""
+"""Second moments of a layer's inputs, factored once and used again, and the linear algebra of growth around them."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from ..nets import Network
-from .expressivity import Update, best_update, data, goal_at, shaped
+from .expressivity import Update, best_update, data, goal_at, no_update, shaped
 from .moments import SecondMoment, affine, cross, finite, moment_of, tall_svd, with_one
 from .widen import widen
 
@@ -23,7 +23,8 @@ class NewNeurons:
     `incoming` `(k, in)`, `bias` `(k,)`, `outgoing` `(out, k)` are what `widen` takes. `singular_values` `(r,)` are all lambda_k;
     the first k reduce the mean squared misfit by the sum of their squares. `rank` `()` says how many neurons are of use; the
     others are 0. `gain` `()` is how fast the mean loss falls, at first order in the amplitude, when the neurons are added to the
-    network as it is. `update` is the best move of the old weights of the next layer, with its own gain.
+    network as it is, unless `optimal_neurons` was told to leave the signs open. `update` is the best move of the old weights of
+    the next layer, with its own gain.
     """
 
     incoming: Tensor
@@ -81,8 +82,8 @@ def _optimal(net, layer, x, y, k, loss, moment, old, signs) -> NewNeurons:
     if moment is not None and moment.inputs != below.shape[-1]:
         raise ValueError(f"layer {layer} of a {net} reads {below.shape[-1]} inputs; the second moment given has {moment.inputs}")
     goal, n = goal_at(net, layer + 1, z, y, loss), x.shape[-2]
-    del z
-    update = _still(here, goal) if old == "kept" else best_update(here, goal)
+    del z  # its memory serves the next large tensor
+    update = no_update(here, goal) if old == "kept" else best_update(here, goal)
     target = goal if old == "kept" else update.rest(goal)
     asked = cross(below, target) / n
     if not asked.isfinite().all():
@@ -91,23 +92,27 @@ def _optimal(net, layer, x, y, k, loss, moment, old, signs) -> NewNeurons:
         moment = _apart(below, here)
     elif moment is None:
         moment = moment_of(below)
-    directions, singular, v = tall_svd(moment.whiten(asked))
     size = torch.linalg.vector_norm(goal, dim=(-2, -1)) / n**0.5
-    rank = (singular > torch.finfo(goal.dtype).eps ** 0.75 * size.unsqueeze(-1)).sum(-1)
-    k = int(rank.max()) if k is None else min(k, int(rank.max()))
-    useful = torch.arange(k, device=singular.device) < rank.unsqueeze(-1)
-    root = (singular[..., :k] * useful).sqrt()
-    alpha = (moment.weights(directions(k)) * root.unsqueeze(-2)).mT
-    omega = v[..., :k, :].mT * root.unsqueeze(-2)
-    if signs:
-        sign, gain = _signs(net, below, alpha, omega, target, goal)
-    else:
-        sign, gain = _plain_signs(omega), sum(net.slopes_at_zero) / 2 * root.pow(4).sum(-1)
+    alpha, omega, singular, rank = _best(moment, asked, size, k)
+    sign, gain = _signs(net, below, alpha, omega, target, goal) if signs else _plain_signs(net, omega)
     alpha, omega = alpha * sign.unsqueeze(-1), omega * sign.unsqueeze(-2)
     if old == "jointly":
         update = best_update(here, goal - affine(below, alpha[..., :-1], alpha[..., -1]) @ omega.mT)
         update = Update(update.weights, update.bias, here, (update.move * goal).sum((-2, -1)) / n)
     return NewNeurons(alpha[..., :-1], alpha[..., -1], omega, singular, rank, gain, update)
+
+
+def _best(moment: SecondMoment, asked: Tensor, size: Tensor, k: int | None) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """The closed form: weights `(*batch, k, in + 1)` and `(*batch, out, k)` of the k best neurons, all singular values, the rank.
+
+    `asked` are the products B'V / n of inputs and target; what is less than a rounding error of `size` is of no use.
+    """
+    directions, singular, v = tall_svd(moment.whiten(asked))
+    rank = (singular > torch.finfo(asked.dtype).eps ** 0.75 * size.unsqueeze(-1)).sum(-1)
+    k = int(rank.max()) if k is None else min(k, int(rank.max()))
+    useful = torch.arange(k, device=singular.device) < rank.unsqueeze(-1)
+    root = (singular[..., :k] * useful).sqrt().unsqueeze(-2)
+    return (moment.weights(directions(k)) * root).mT, v[..., :k, :].mT * root, singular, rank
 
 
 def grow(net: Network, layer: int, new: NewNeurons, amplitude=1.0, update=0.0, split: float = 1.0) -> Network:
@@ -147,12 +152,6 @@ def _reads(net: Network, layer: int, x: Tensor) -> Tensor:
     return x
 
 
-def _still(inputs: Tensor, goal: Tensor) -> Update:
-    """No change of a layer."""
-    batch, out = goal.shape[:-2], goal.shape[-1]
-    return Update(goal.new_zeros(*batch, out, inputs.shape[-1]), goal.new_zeros(*batch, out), inputs, goal.new_zeros(batch))
-
-
 def _apart(below: Tensor, here: Tensor) -> SecondMoment:
     """The second moment of the inputs below less their best prediction by the inputs here (both with a constant)."""
     rows, moment = with_one(below), moment_of(here)
@@ -169,19 +168,19 @@ def _signs(net, below, alpha, omega, target, goal) -> tuple[Tensor, Tensor]:
     left, right = net.slopes_at_zero
     even, odd = (right - left) / 2, (right + left) / 2  # near 0 the activation is odd * z + even * |z|; a sign turns the second
     reads, asked = affine(below, alpha[..., :-1], alpha[..., -1]), goal @ omega
+    if not even:
+        return _plain_signs(net, omega)[0], odd * (reads * asked).sum((-2, -1)) / goal.shape[-2]
     size = reads.abs()
-    if even:
-        sign = torch.where(even * (size * (target @ omega)).sum(-2) < 0, -1.0, 1.0).to(omega.dtype)
-    else:
-        sign = _plain_signs(omega)
+    sign = torch.where(even * (size * (target @ omega)).sum(-2) < 0, -1.0, 1.0).to(omega.dtype)
     gain = odd * (reads * asked).sum((-2, -1)) + even * (sign * (size * asked).sum(-2)).sum(-1)
     return sign, gain / goal.shape[-2]
 
 
-def _plain_signs(omega: Tensor) -> Tensor:
-    """The sign that makes the largest outgoing weight positive."""
+def _plain_signs(net: Network, omega: Tensor) -> tuple[Tensor, Tensor]:
+    """The sign that makes each neuron's largest outgoing weight positive, and the gain that the linear theory promises."""
     largest = omega.gather(-2, omega.abs().argmax(-2, keepdim=True)).squeeze(-2)
-    return torch.where(largest < 0, -1.0, 1.0).to(omega.dtype)
+    singular = omega.square().sum(-2)
+    return torch.where(largest < 0, -1.0, 1.0).to(omega.dtype), sum(net.slopes_at_zero) / 2 * singular.square().sum(-1)
 
 
 def _hidden(net: Network, layer: int) -> None:

@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from .amplitude import best_amplitude
-from .expressivity import Update, best_update, desired_update, layer_inputs
+from .expressivity import best_update, desired_update, layer_inputs, no_update
 from .minibatches import Training
 from .moments import SecondMoment, gram
 from .neurons import NewNeurons, grow, optimal_neurons
@@ -222,8 +222,7 @@ def random_neurons(net, layer: int, k: int, rngs: Sequence[np.random.Generator])
     outgoing = np.stack([rng.normal(size=(out, k)) * (2 / (here + k)) ** 0.5 for rng in rngs])
     incoming, outgoing = (torch.as_tensor(a, dtype=net.dtype, device=net.device) for a in (incoming, outgoing))
     none = torch.zeros_like(incoming[..., 0])
-    seen = incoming.new_zeros(len(rngs), 0, here)  # at no point
-    still = Update(torch.zeros_like(net.weights[layer + 1]), torch.zeros_like(net.biases[layer + 1]), seen, none[..., 0])
+    still = no_update(*(incoming.new_zeros(len(rngs), 0, width) for width in (here, out)))  # seen at no point
     all_of_them = torch.full_like(none[..., 0], k, dtype=torch.int64)
     return NewNeurons(incoming, none, outgoing, none[..., :0], all_of_them, none[..., 0], still)
 
