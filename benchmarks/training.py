@@ -64,7 +64,8 @@ def by_vmap(nets: ReLUNet, y: torch.Tensor, epochs: int) -> torch.Tensor:
 
 def by_fit(engine: str):
     """`fit` with one engine; final losses."""
-    return lambda nets, y, epochs: fit(nets, POINTS, y, "bce", "adam", RATE, epochs, progress=False, engine=engine).final_loss
+    settings = {"loss": "bce", "optimizer": "adam", "lr": RATE, "progress": False, "engine": engine}
+    return lambda nets, y, epochs: fit(nets, POINTS, y, epochs=epochs, **settings).final_loss
 
 
 def measured(train, nets: ReLUNet, y: torch.Tensor, epochs: int, repeat: int) -> tuple[float, float]:

@@ -92,8 +92,8 @@ def groups(values: np.ndarray) -> np.ndarray:
 
 
 def shares(problem: Problem) -> np.ndarray:
-    """The weight of each point in the mean that is the loss, `(groups, POINTS)`: 0 for those that only fill up."""
+    """The weight of each point in the loss, `(groups, POINTS)`: 0 for those that only fill up."""
     n, outputs = problem.y.shape[1:]
     weight = np.zeros(n + -n % POINTS, problem.y.numpy().dtype)
-    weight[:n] = 1 / (n if problem.loss == "cross_entropy" else n * outputs)
+    weight[:n] = {"half_sum": 1 / 2, "cross_entropy": 1 / n}.get(problem.loss, 1 / (n * outputs))
     return weight.reshape(-1, POINTS)

@@ -99,7 +99,7 @@ class TorchEngine:
 
     def _look(self, outputs: Tensor) -> None:
         """Take the loss; networks that have reached the goal, or lost it for good, are frozen from now on."""
-        loss = self.loss.copy_(mean_loss(self.problem.loss, outputs, self.problem.y))
+        loss = self.loss.copy_(losses(self.problem.loss, outputs, self.problem.y))
         done = ~loss.isfinite()
         if callable(self.problem.until):
             done |= self.problem.until(outputs, self.problem.y)
@@ -179,20 +179,24 @@ class TorchEngine:
         return graph
 
 
-def mean_loss(loss: str, outputs: Tensor, y: Tensor) -> Tensor:
+def losses(loss: str, outputs: Tensor, y: Tensor) -> Tensor:
     """The loss of each network, `(B,)`, from outputs `(B, n, out)` and targets `(B or 1, n, out)`."""
     if loss == "mse":
         return (outputs - y).square().mean((1, 2))
+    if loss == "half_sum":
+        return (outputs - y).square().sum((1, 2)) / 2
     if loss == "bce":
         return binary_cross_entropy_with_logits(outputs, y.expand_as(outputs), reduction="none").mean((1, 2))
     return (outputs.logsumexp(-1) - (y * outputs).sum(-1)).mean(1)
 
 
 def output_gradient(loss: str, outputs: Tensor, y: Tensor) -> Tensor:
-    """The derivative of `mean_loss` by the outputs, `(B, n, out)`."""
+    """The derivative of `losses` by the outputs, `(B, n, out)`."""
     n, out = outputs.shape[1:]
     if loss == "mse":
         return (outputs - y) * (2 / (n * out))
+    if loss == "half_sum":
+        return outputs - y
     if loss == "bce":
         return (outputs.sigmoid() - y) * (1 / (n * out))
     return (outputs.softmax(-1) - y) * (1 / n)

@@ -13,7 +13,7 @@ from torch import Tensor
 from ._progress import bar
 from .nets import ReLUNet, _tensor
 
-LOSSES = ("mse", "bce", "cross_entropy")
+LOSSES = ("mse", "half_sum", "bce", "cross_entropy")
 OPTIMIZERS = ("gd", "sgd", "adam")
 ENGINES = ("auto", "torch", "fused")
 
@@ -70,6 +70,7 @@ def fit(
     net: ReLUNet,
     x,
     y,
+    *,
     loss: str = "mse",
     optimizer: str = "adam",
     lr=1e-3,
@@ -84,9 +85,10 @@ def fit(
 ) -> Fit:
     """Train every network of the batch: points `x` `(n, in)` or `(*batch, n, in)`, targets `y` `(n, out)` or `(*batch, n, out)`.
 
-    `loss` is `"mse"` or `"bce"` (with logits), the mean over points and outputs, or `"cross_entropy"` of a softmax over the
-    outputs, the mean over points; its targets are distributions, or class numbers `(n,)` or `(*batch, n)`. `optimizer` is `"gd"`
-    (full batch), `"sgd"` (mini-batches) or `"adam"` (either); `lr` is one number or one for each network. A network is frozen at
+    `loss` is `"mse"` or `"bce"` (with logits), the mean over points and outputs, `"half_sum"`, half the sum of the squared errors
+    over points and outputs, or `"cross_entropy"` of a softmax over the outputs, the mean over points; its targets are
+    distributions, or class numbers `(n,)` or `(*batch, n)`. `optimizer` is `"gd"` (full batch), `"sgd"` (mini-batches) or
+    `"adam"` (either); `lr` is one number or one for each network. A network is frozen at
     the first epoch at which its full-data loss is <= `until` (or `until(outputs, y)` is true for it), and when its loss is no
     longer finite. `record(net)` is called at epochs 0, `every`, 2 `every`, ... and the last. Mini-batches follow one permutation
     an epoch, drawn from `numpy.random.default_rng(seed)` and shared by all networks, so no result depends on the networks trained

@@ -15,9 +15,10 @@ from foldnet.nets import ReLUNet
 from foldnet.train import fit
 
 engines = pytest.mark.parametrize("engine", ["torch", "fused"])
-losses = pytest.mark.parametrize("loss", ["mse", "bce"])
+losses = pytest.mark.parametrize("loss", ["mse", "half_sum", "bce"])
 MEASURES = {
     "mse": torch.nn.functional.mse_loss,
+    "half_sum": lambda output, y: torch.nn.functional.mse_loss(output, y, reduction="sum") / 2,
     "bce": torch.nn.functional.binary_cross_entropy_with_logits,
     "cross_entropy": torch.nn.functional.cross_entropy,
 }
@@ -62,7 +63,7 @@ def close(a, b, tol=1e-10):
 def test_same_as_torch_optim(engine, loss, optimizer, sizes, leak):
     net = ReLUNet.random(sizes, leak=leak, seed=1)
     x, y = data(11, sizes[0], sizes[-1])
-    got = fit(net, x, y, loss, optimizer, lr=0.003, epochs=200, every=1, engine=engine)
+    got = fit(net, x, y, loss=loss, optimizer=optimizer, lr=0.003, epochs=200, every=1, engine=engine)
     history, vector = by_torch(net, x, y, loss, optimizer, 0.003, 200)
     assert got.engine == engine
     assert close(got.loss, history)
@@ -73,7 +74,7 @@ def test_same_as_torch_optim(engine, loss, optimizer, sizes, leak):
 @pytest.mark.parametrize(("optimizer", "batch_size"), [("sgd", 4), ("adam", 5), ("adam", 100)])
 def test_mini_batches_same_as_torch_optim(loss, optimizer, batch_size):
     net, (x, y) = ReLUNet.random((2, 6, 2), seed=2), data(11, 2, 2)
-    got = fit(net, x, y, loss, optimizer, lr=0.01, epochs=60, batch_size=batch_size, every=1, seed=7)
+    got = fit(net, x, y, loss=loss, optimizer=optimizer, lr=0.01, epochs=60, batch_size=batch_size, every=1, seed=7)
     history, vector = by_torch(net, x, y, loss, optimizer, 0.01, 60, batch_size, seed=7)
     assert close(got.loss, history)
     assert close(got.net.vector(), vector)
@@ -94,6 +95,23 @@ def test_gradient_equals_autograd(loss, sizes, leak):
     assert close(engine.gradient, expected, 1e-14)
 
 
+@engines
+@pytest.mark.parametrize("out", [1, 3])
+def test_half_the_sum_is_the_mean_times_half_the_count(engine, out):
+    """Gradient descent on the lecture's loss at rate r is that on the mean at rate r N / 2, N counting points times outputs."""
+    nets, (x, y) = ReLUNet.random((2, 5, out), batch=70, leak=0.1, seed=3), data(7, 2, out)
+    half = fit(nets, x, y, loss="half_sum", optimizer="gd", lr=0.003, epochs=200, engine=engine)
+    mean = fit(nets, x, y, loss="mse", optimizer="gd", lr=0.003 * y.numel() / 2, epochs=200, engine=engine)
+    assert close(half.net.vector(), mean.net.vector(), 1e-12)
+    assert close(half.loss, mean.loss * y.numel() / 2, 1e-12)
+    assert half.final_loss.max() < 0.9 * half.loss[0].max()
+
+
+def test_settings_are_given_by_name():
+    with pytest.raises(TypeError, match="takes 3 positional arguments but 4 were given"):
+        fit(ReLUNet.random((2, 5, 1)), *data(7, 2), "mse")
+
+
 # ---- a softmax over the outputs ----------------------------------------------------------------------------------------
 
 
@@ -108,7 +126,7 @@ def distributions(n, classes, batch=(), seed=0):
 @pytest.mark.parametrize("sizes", [(3, 2), (2, 5, 4, 3), (1, 6, 7)])
 def test_softmax_same_as_torch_optim(engine, optimizer, sizes):
     net, x, y = ReLUNet.random(sizes, leak=0.1, seed=1), data(11, sizes[0])[0], distributions(11, sizes[-1])
-    got = fit(net, x, y, "cross_entropy", optimizer, lr=0.01, epochs=200, every=1, engine=engine)
+    got = fit(net, x, y, loss="cross_entropy", optimizer=optimizer, lr=0.01, epochs=200, every=1, engine=engine)
     history, vector = by_torch(net, x, y, "cross_entropy", optimizer, 0.01, 200)
     assert close(got.loss, history)
     assert close(got.net.vector(), vector)
@@ -119,7 +137,7 @@ def test_softmax_engines_agree_for_many_networks_with_their_own_targets(dtype, t
     nets, y = ReLUNet.random((2, 4, 3), batch=70, seed=4, dtype=dtype), distributions(10, 3, (70,), seed=5)
     x = data(10, 2)[0]
     settings = {"lr": 0.02, "epochs": 60, "every": 20, "until": 1.0}
-    one, other = (fit(nets, x, y, "cross_entropy", engine=engine, **settings) for engine in ("torch", "fused"))
+    one, other = (fit(nets, x, y, loss="cross_entropy", engine=engine, **settings) for engine in ("torch", "fused"))
     assert close(one.loss, other.loss, tol)
     assert torch.equal(one.stopped, other.stopped)
     assert one.stopped.any()
@@ -129,7 +147,7 @@ def test_softmax_engines_agree_for_many_networks_with_their_own_targets(dtype, t
 @engines
 def test_softmax_of_huge_outputs_stays_finite(engine):
     net = ReLUNet([[[1000.0], [0.0], [-1000.0]]], [[0.0, 0.0, 0.0]])
-    done = fit(net, [[1.0], [-1.0]], [2, 2], "cross_entropy", "gd", lr=1e-6, epochs=1, engine=engine)
+    done = fit(net, [[1.0], [-1.0]], [2, 2], loss="cross_entropy", optimizer="gd", lr=1e-6, epochs=1, engine=engine)
     assert close(done.loss[0], torch.tensor(1000.0))  # (2000 + 0) / 2
 
 
@@ -138,7 +156,7 @@ def test_class_numbers_are_corners_of_the_simplex(engine):
     nets, x = ReLUNet.random((2, 4, 3), batch=3, seed=2), data(6, 2)[0]
     numbers = torch.tensor([0, 2, 1, 1, 0, 2])
     corners = torch.eye(3, dtype=torch.float64)[numbers]
-    by_number, by_corner = (fit(nets, x, y, "cross_entropy", epochs=20, engine=engine) for y in (numbers, corners))
+    by_number, by_corner = (fit(nets, x, y, loss="cross_entropy", epochs=20, engine=engine) for y in (numbers, corners))
     assert torch.equal(by_number.net.vector(), by_corner.net.vector())
 
 
@@ -153,7 +171,7 @@ def test_class_numbers_are_corners_of_the_simplex(engine):
 )
 def test_bad_targets_of_a_softmax(y, sentence):
     with pytest.raises(ValueError, match=sentence):
-        fit(ReLUNet.random((2, 4, 3)), torch.ones(3, 2), y, "cross_entropy")
+        fit(ReLUNet.random((2, 4, 3)), torch.ones(3, 2), y, loss="cross_entropy")
 
 
 def test_only_relu_networks_are_trained():
@@ -165,7 +183,7 @@ def test_only_relu_networks_are_trained():
 
 def test_one_output_has_no_softmax():
     with pytest.raises(ValueError, match="for one take 'bce'"):
-        fit(ReLUNet.random((2, 4, 1)), torch.ones(3, 2), torch.zeros(3), "cross_entropy")
+        fit(ReLUNet.random((2, 4, 1)), torch.ones(3, 2), torch.zeros(3), loss="cross_entropy")
 
 
 # ---- the two engines ---------------------------------------------------------------------------------------------------
@@ -180,7 +198,7 @@ def test_engines_agree(loss, optimizer, sizes, n, own_points):
     x, y = data(n, sizes[0], sizes[-1], batch=(70,))
     if own_points:
         x, y = x + torch.linspace(0, 1, 70)[:, None, None], y[3]
-    one, two = (fit(nets, x, y, loss, optimizer, lr=0.003, epochs=300, engine=e) for e in ("torch", "fused"))
+    one, two = (fit(nets, x, y, loss=loss, optimizer=optimizer, lr=0.003, epochs=300, engine=e) for e in ("torch", "fused"))
     assert close(one.loss, two.loss)
     assert close(one.net.vector(), two.net.vector(), 1e-8)
 
@@ -190,9 +208,9 @@ def test_engines_agree(loss, optimizer, sizes, n, own_points):
 def test_engines_agree_in_float32(loss, optimizer):
     nets = ReLUNet.random((4, 3, 1), batch=70, leak=0.1, seed=4, dtype=torch.float32)
     x, y = data(16, 4, batch=(70,))
-    exact = fit(nets.to(torch.float64), x, y, loss, optimizer, lr=0.01, epochs=100, engine="torch")
+    exact = fit(nets.to(torch.float64), x, y, loss=loss, optimizer=optimizer, lr=0.01, epochs=100, engine="torch")
     for engine in ("torch", "fused"):
-        got = fit(nets, x, y, loss, optimizer, lr=0.01, epochs=100, engine=engine)
+        got = fit(nets, x, y, loss=loss, optimizer=optimizer, lr=0.01, epochs=100, engine=engine)
         assert got.net.dtype == torch.float32
         assert close(got.loss, exact.loss, 2e-5)
 
@@ -255,12 +273,13 @@ def test_fused_engine_without_a_cache_folder(tmp_path):
 def test_batch_equals_each_network_alone(engine, loss):
     nets = ReLUNet.random((4, 3, 1), batch=(2, 35), leak=0.1, seed=5)
     x, y = data(16, 4, batch=(2, 1))
-    lr, settings = torch.linspace(0.01, 0.05, 35), {"epochs": 150, "until": 0.03 if loss == "mse" else 0.52, "every": 10}
-    together = fit(nets, x, y, loss, lr=lr, engine=engine, **settings)
+    goal = {"mse": 0.03, "half_sum": 0.03 * 16 / 2, "bce": 0.52}[loss]
+    lr, settings = torch.linspace(0.01, 0.05, 35), {"epochs": 150, "until": goal, "every": 10}
+    together = fit(nets, x, y, loss=loss, lr=lr, engine=engine, **settings)
     assert 0 < together.stopped.sum() < 70
     assert len(together.epochs_run.unique()) > 5
     for i, j in [(0, 0), (0, 7), (1, 3), (1, 34)]:
-        alone = fit(nets[i, j], x, y[i, 0], loss, lr=lr[j], engine=engine, **settings)
+        alone = fit(nets[i, j], x, y[i, 0], loss=loss, lr=lr[j], engine=engine, **settings)
         assert alone.net.batch_shape == alone.final_loss.shape == ()
         assert close(alone.net.vector(), together.net[i, j].vector(), 1e-12)
         assert close(alone.loss, together.loss[:, i, j], 1e-12)
@@ -271,10 +290,10 @@ def test_batch_equals_each_network_alone(engine, loss):
 def test_mini_batch_equals_each_network_alone():
     nets = ReLUNet.random((2, 4, 1), batch=6, seed=6)
     x, y = data(10, 2, batch=(6,))
-    together = fit(nets, x, y, "mse", "sgd", lr=0.05, epochs=40, batch_size=3, until=0.053, seed=3)
+    together = fit(nets, x, y, loss="mse", optimizer="sgd", lr=0.05, epochs=40, batch_size=3, until=0.053, seed=3)
     assert 0 < together.stopped.sum() < 6
     for i in range(6):
-        alone = fit(nets[i], x, y[i], "mse", "sgd", lr=0.05, epochs=40, batch_size=3, until=0.053, seed=3)
+        alone = fit(nets[i], x, y[i], loss="mse", optimizer="sgd", lr=0.05, epochs=40, batch_size=3, until=0.053, seed=3)
         assert close(alone.net.vector(), together.net[i].vector(), 1e-12)
         assert alone.epochs_run == together.epochs_run[i]
 
@@ -353,13 +372,13 @@ def test_until_a_function_says_so():
 def test_a_network_that_diverges_is_frozen_and_reported(engine, loss, optimizer):
     nets, (x, y) = ReLUNet.random((2, 5, 1), batch=3, seed=9), data(8, 2)
     lr = torch.tensor([1e-4, 1e190, 1e-4], dtype=torch.float64)
-    got = fit(nets, x, y, loss, optimizer, lr=lr, epochs=50, every=25, engine=engine)
+    got = fit(nets, x, y, loss=loss, optimizer=optimizer, lr=lr, epochs=50, every=25, engine=engine)
     assert got.diverged.tolist() == [False, True, False]
     assert not got.stopped.any()
     assert got.epochs_run[1] < 10
     assert got.epochs_run[[0, 2]].tolist() == [50, 50]
     assert close(got.loss[:, 0], by_torch(nets[0], x, y, loss, optimizer, 1e-4, 50)[0][::25])
-    alone = fit(nets[1], x, y, loss, optimizer, lr=1e190, epochs=int(got.epochs_run[1]), engine=engine)
+    alone = fit(nets[1], x, y, loss=loss, optimizer=optimizer, lr=1e190, epochs=int(got.epochs_run[1]), engine=engine)
     assert alone.net.vector().isfinite().all()
     assert torch.equal(alone.net.vector(), got.net[1].vector())
 
@@ -428,7 +447,7 @@ def test_deterministic_and_pure(engine):
 
 def test_permutations_follow_the_seed():
     net, (x, y) = ReLUNet.random((2, 3, 1)), data(9, 2)
-    runs = [fit(net, x, y, "mse", "sgd", epochs=5, batch_size=2, seed=s).net.vector() for s in (0, 0, 1)]
+    runs = [fit(net, x, y, loss="mse", optimizer="sgd", epochs=5, batch_size=2, seed=s).net.vector() for s in (0, 0, 1)]
     assert torch.equal(runs[0], runs[1])
     assert not torch.equal(runs[0], runs[2])
 
@@ -528,7 +547,7 @@ X, Y = data(5, 2)
         ({"x": torch.ones(0, 2), "y": torch.ones(0)}, "nothing to fit"),
         ({"x": torch.full((5, 2), torch.nan)}, "points have values that are NaN"),
         ({"y": torch.full((5,), torch.inf)}, "targets have values that are NaN or infinite"),
-        ({"loss": "mae"}, "loss is one of 'mse', 'bce', 'cross_entropy'; got 'mae'"),
+        ({"loss": "mae"}, "loss is one of 'mse', 'half_sum', 'bce', 'cross_entropy'; got 'mae'"),
         ({"optimizer": "lbfgs"}, "optimizer is one of 'gd', 'sgd', 'adam'; got 'lbfgs'"),
         ({"engine": "jax"}, "engine is one of 'auto', 'torch', 'fused'; got 'jax'"),
         ({"loss": "bce", "y": torch.tensor([0, 1, 2, 0, 0.0])}, r"targets of 'bce' are in \[0, 1\]"),
@@ -567,8 +586,8 @@ def test_cuda_graph_equals_cpu(loss, optimizer, batch_size, until):
     nets = ReLUNet.random((4, 5, 3, 1), batch=(2, 10), leak=0.1, seed=12)
     x, y = data(16, 4, batch=(2, 1))
     settings = {"lr": 0.01, "epochs": 60, "batch_size": batch_size, "until": until, "every": 7, "engine": "torch"}
-    here = fit(nets, x, y, loss, optimizer, **settings)
-    there = fit(nets.to("cuda"), x, y, loss, optimizer, **settings)
+    here = fit(nets, x, y, loss=loss, optimizer=optimizer, **settings)
+    there = fit(nets.to("cuda"), x, y, loss=loss, optimizer=optimizer, **settings)
     assert there.net.device.type == there.loss.device.type == "cuda"
     assert close(there.loss.cpu(), here.loss)
     assert close(there.net.vector().cpu(), here.net.vector(), 1e-8)
