@@ -61,22 +61,19 @@ def test_closed_form_is_the_numerical_projection():
 
 
 @settings(deadline=None, max_examples=60)
-@given(shapes, st.integers(0, 10_000), st.floats(0, 2))
+@given(shapes, st.integers(0, 10_000), st.just(0.0) | st.floats(1e-9, 2))
 def test_a_fold_keeps_what_it_promises(sizes, seed, size):
     net, x, y = problem(sizes, seed)
     found = fold(net, x, y, seed=seed, size=size)
     grown = grow(net, found)
-    change = (grown(x) - net(x)).abs().max().item()
     assert grown.sizes == (sizes[0], sizes[1] + 1, sizes[2])
-    assert change <= size * (1 + 1e-9) + 1e-12
     assert all(torch.isfinite(v.double()).all() for v in vars(found).values())
-    if size == 0:
-        assert change == 0
-    else:
-        assert change >= 0.99 * size or change == 0
-    # on the inactive side nothing changes at all
-    before = (x @ found.incoming[0] + found.bias) <= 0
-    assert torch.equal(grown(x)[before], net(x)[before]) or (grown(x) - net(x))[before].abs().max() < 1e-12
+    # what the neuron adds, by itself: the difference of two networks has their rounding in it, and processors round differently
+    before = x @ found.incoming[0] + found.bias
+    added = before.clamp(min=0)[:, None] * found.outgoing[:, 0]
+    assert torch.allclose(grown(x) - net(x), added, rtol=0, atol=1e-12)
+    assert added.abs().max().item() <= size * (1 + 1e-9)
+    assert added.abs().max().item() >= 0.99 * size or (before <= 1e-12).all()
 
 
 @settings(deadline=None, max_examples=60)

@@ -86,13 +86,19 @@ def test_conserved_quantity_gives_the_weights_back(net):
 @settings(deadline=None, max_examples=25)
 @given(nets)
 def test_flow_in_spline_coordinates_starts_with_the_velocity(net):
-    """The preconditioned gradient of the corrected S3-thm-5 is the law of motion."""
+    """The preconditioned gradient of the corrected S3-thm-5 is the law of motion: the slope of the path at its start.
+
+    From three points of the path, so that the error is of second order and the step can be a long one, in which no breakpoint
+    reaches a data point. What rounding does to the quotient is part of the tolerance: some breakpoints lie far out.
+    """
     v = dynamics.velocity(net, x, y)
-    size = 1e-9 / (1 + torch.cat([v.breakpoints, v.delta_slopes]).abs().max().item())
-    _, path = dynamics.integrate(net, x, y, size, 1)
+    clear = (spline(net).breakpoints[:, None] - x).abs().min().item()
+    size = min(1e-5, clear / 4) / (1 + torch.cat([v.breakpoints, v.delta_slopes]).abs().max().item())
+    _, path = dynamics.integrate(net, x, y, 2 * size, 2)
     for found, wanted in ((path.breakpoints, v.breakpoints), (path.delta_slopes, v.delta_slopes), (path.offset, v.offset)):
-        speed = (found[1] - found[0]) / size
-        assert torch.allclose(speed, wanted, rtol=1e-4, atol=1e-4 * (1 + wanted.abs().max().item()))
+        speed = (4 * found[1] - 3 * found[0] - found[2]) / (2 * size)
+        rounding = 8 * torch.finfo(speed.dtype).eps * found[0].abs() / size
+        assert ((speed - wanted).abs() <= 1e-5 * (1 + wanted.abs().max()) + rounding).all()
 
 
 def test_flow_in_spline_coordinates_follows_training():
