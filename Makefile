@@ -17,7 +17,7 @@ READY := .venv/.ready
 COURSE := .venv-course/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help book test notebooks text notebook lint sweep assignments rehearse grade address clean
+.PHONY: help book test plan notebooks text notebook lint sweep assignments rehearse grade address clean
 
 help: ## this list
 	@echo "Usage: make TARGET [CHAPTER=splines/breakpoints] ..."; echo
@@ -28,6 +28,9 @@ book: $(READY) ## build the site from the stored outputs and print the address o
 
 test: $(READY) ## everything: style, package, notebooks, course, site, browser, install (ONLY="style package" for some of it)
 	@$(BIN)/python -m tools.check --jobs $(JOBS) $(ONLY)
+
+plan: $(READY) ## write the table of contents and the README's map again, from book/plan.yml
+	@$(BIN)/python -m tools.plan
 
 notebooks: $(READY) ## run all chapters, or CHAPTER=..., and store their outputs
 	@$(BIN)/python -m tools.notebooks run $(CHAPTER)

@@ -1,15 +1,15 @@
 """nbval's policy for the book: text is compared, pictures are not; each notebook has its seconds, and a slow one fails the run.
 
-The budget is 60 s a chapter on two cores, alone; book/data/runtimes.json holds those times and a test holds them to it. Here
-notebooks may run two at a time, each on half a machine: a chapter fails at HEADROOM times its budget, 1.5 alone and 2 beside
+The budget of book/plan.yml is for a page on two cores, alone; book/data/runtimes.json holds the times and a test holds them to
+it. Here notebooks may run two at a time, each on half a machine: a page fails at HEADROOM times its budget, 1.5 alone, 2 beside
 others. FOLDNET_HEADROOM=4 is for a machine that is slower still.
 """
 
 import collections
 import os
 
+from foldnet import plan
 from foldnet.claims import MIME
-from tools.notebooks import BUDGET
 
 SECONDS = collections.Counter()
 SLOW = []
@@ -33,8 +33,11 @@ def pytest_sessionfinish(session):
     if hasattr(session.config, "workerinput"):  # a worker of xdist: the controller adds up
         return
     workers = int(session.config.getoption("numprocesses", 0) or 1)
-    limit = BUDGET * float(os.environ.get("FOLDNET_HEADROOM") or (1.5 if workers == 1 else 2.0))
-    SLOW.extend(f"{name} took {seconds:.0f} s, more than {limit:.0f}" for name, seconds in SECONDS.items() if seconds > limit)
+    headroom = float(os.environ.get("FOLDNET_HEADROOM") or (1.5 if workers == 1 else 2.0))
+    for name, seconds in SECONDS.items():
+        limit = headroom * plan.budget(name.removeprefix("book/").removesuffix(".ipynb"))
+        if seconds > limit:
+            SLOW.append(f"{name} took {seconds:.0f} s, more than {limit:.0f}")
     if SLOW and session.exitstatus == 0:
         session.exitstatus = 1
 

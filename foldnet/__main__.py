@@ -28,19 +28,21 @@ def main(argv: list[str] | None = None) -> int:
 
 def _ledger_arguments(parser: argparse.ArgumentParser) -> None:
     from .claims import VERDICTS
+    from .plan import sources
 
     parser.add_argument("--json", action="store_true", help="a list of objects instead of a table")
-    parser.add_argument("--source", choices=("S0", "S1", "S2", "S3"), help="only the claims of this source")
+    parser.add_argument("--source", choices=tuple(sources()), help="only the claims of this source")
     parser.add_argument("--chapter", help="only the claims of this chapter, as splines/breakpoints")
     parser.add_argument("--verdict", choices=VERDICTS, help="only the claims with this verdict")
     parser.set_defaults(run=_ledger)
 
 
 def _ledger(arguments) -> int:
-    from .claims import claims, dumps
+    from .claims import dumps
     from .ledger import ledger, table
+    from .plan import chapters as planned
 
-    chapters = sorted({c.chapter for c in claims().values()})
+    chapters = list(planned())
     if arguments.chapter and arguments.chapter not in chapters:
         raise ValueError(f"no chapter is named {arguments.chapter!r}; there are {', '.join(chapters)}")
     wanted = {k: getattr(arguments, k) for k in ("source", "chapter", "verdict") if getattr(arguments, k)}

@@ -4,13 +4,13 @@ from pathlib import Path
 
 
 def book() -> Path:
-    """The folder that holds `claims.yml` and `data/`."""
+    """The folder that holds `plan.yml`, `claims/` and `data/`."""
     here = Path(__file__).resolve().parent
     for folder in (here.parent / "book", here / "_book"):
-        if (folder / "claims.yml").is_file():
+        if (folder / "plan.yml").is_file():
             return folder
     raise FileNotFoundError(
-        f"foldnet at {here} has no claims.yml beside it: install it again, or work in a clone of the repository"
+        f"foldnet at {here} has no plan.yml of the book beside it: install it again, or work in a clone of the repository"
     )
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _paths
+from . import _paths, plan
 
 MIME = "application/vnd.foldnet.check+json"
 VERDICTS = ("reproduced", "corrected", "differs", "open")
@@ -21,7 +21,7 @@ VERDICTS = ("reproduced", "corrected", "differs", "open")
 
 @dataclass(frozen=True)
 class Claim:
-    """One statement of a source, in our words: an entry of `book/claims.yml`."""
+    """One statement of a source, in our words: an entry of `book/claims/PART/CHAPTER.yml`."""
 
     id: str
     source: str
@@ -33,17 +33,20 @@ class Claim:
     published: Any = None
     truth: str | None = None
     note: str | None = None
+    open: str | None = None  # why nothing checks it yet, in a chapter that is there
 
 
 @functools.cache
 def claims() -> dict[str, Claim]:
-    """Every claim of the four sources by id, in the order of `book/claims.yml`."""
-    import yaml
-
-    entries = yaml.load(
-        (_paths.book() / "claims.yml").read_text(encoding="utf-8"), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    )
-    return {entry["id"]: Claim(**entry) for entry in entries}
+    """Every claim of the four sources by id, chapter by chapter in the order of the plan."""
+    folder, found = _paths.book() / "claims", {}
+    for chapter in plan.chapters():
+        path = folder / f"{chapter}.yml"
+        for entry in plan.read(path) if path.is_file() else ():
+            if entry["id"] in found:
+                raise ValueError(f"{entry['id']} stands in book/claims twice: in {found[entry['id']].chapter} and in {chapter}")
+            found[entry["id"]] = Claim(chapter=chapter, **entry)
+    return found
 
 
 def claim(id: str) -> Claim:
@@ -51,7 +54,7 @@ def claim(id: str) -> Claim:
     known = claims()
     if id not in known:
         near = difflib.get_close_matches(id, known, n=3)
-        raise ValueError(f"book/claims.yml has no claim {id!r}" + (f"; did you mean {', '.join(near)}?" if near else ""))
+        raise ValueError(f"book/claims has no claim {id!r}" + (f"; did you mean {', '.join(near)}?" if near else ""))
     return known[id]
 
 
@@ -102,7 +105,7 @@ class Record:
 def check(id, what, measured, published=None, *, tol=None, rtol=None, corrected=None, digits=None, note=None) -> None:
     """Compare a measurement with a claim and show the verdict as one line.
 
-    `published` defaults to the value in `book/claims.yml`. A target is a number, a text, an array or a mapping of them, or a
+    `published` defaults to the value of the claim's entry. A target is a number, a text, an array or a mapping of them, or a
     `Bound`. `tol` is absolute, `rtol` relative; without either the comparison is exact, and inexact numbers need one of them.
     `corrected` is what we hold to be true where the source errs; `note` says what was tried where neither agrees.
     """
@@ -125,9 +128,9 @@ def evaluate(id, what, measured, published=None, *, tol=None, rtol=None, correct
     stated = claim(id).published
     published = stated if published is None else published
     if published is None:
-        raise ValueError(f"{id} has no published value in book/claims.yml: say what the measurement is compared with")
+        raise ValueError(f"{id} has no published value in book/claims: say what the measurement is compared with")
     if _is_number_like(stated) and not _holds(_plain(published), _plain(stated)):
-        raise ValueError(f"{id} is published as {_plain(stated)} in book/claims.yml; the check says {_plain(published)}")
+        raise ValueError(f"{id} is published as {_plain(stated)} in book/claims; the check says {_plain(published)}")
     agrees = _agrees(measured, published, tol, rtol)
     if agrees:
         verdict = "reproduced"
@@ -204,7 +207,7 @@ def _plain(value):
 
 
 def _holds(published, stated) -> bool:
-    """Whether a check's published value is the one in claims.yml, or has it among others."""
+    """Whether a check's published value is the one of its entry, or has it among others."""
     if isinstance(stated, Mapping):
         return isinstance(published, Mapping) and all(k in published and published[k] == v for k, v in stated.items())
     return published == stated

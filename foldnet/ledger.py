@@ -39,7 +39,7 @@ def ledger(book: Path | None = None) -> list[dict]:
         found[record["id"]] = record
     unknown = sorted(set(found) - set(claims()))
     if unknown:
-        raise ValueError(f"checks of claims that book/claims.yml lacks: {', '.join(unknown)}")
+        raise ValueError(f"checks of claims that book/claims lacks: {', '.join(unknown)}")
     return [_row(asdict(claim), found.get(claim.id, {})) for claim in claims().values()]
 
 

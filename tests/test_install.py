@@ -69,10 +69,9 @@ def bare(python: Path, code: str, folder: Path) -> str:
 def test_the_wheel_holds_claims_and_results_and_nothing_else(wheel):
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
-        claims = archive.read("foldnet/_book/claims.yml")
-    assert claims == (ROOT / "book/claims.yml").read_bytes()
-    stored = {p.relative_to(ROOT / "book").as_posix() for p in (ROOT / "book/data").rglob("*") if p.is_file()}
-    assert {f"foldnet/_book/{name}" for name in stored} <= set(names)
+        folders = (p for folder in ("claims", "data") for p in (ROOT / "book" / folder).rglob("*") if p.is_file())
+        for path in (ROOT / "book/plan.yml", *folders):
+            assert archive.read(f"foldnet/_book/{path.relative_to(ROOT / 'book').as_posix()}") == path.read_bytes()
     assert {name.split("/")[0].split("-")[0] for name in names} == {"foldnet"}
     assert not [name for name in names if "test" in name.lower() or name.endswith((".ipynb", ".pyc"))]
     modules = {p.relative_to(ROOT).as_posix() for p in (ROOT / "foldnet").rglob("*.py")}

@@ -75,7 +75,7 @@ def test_a_claim_checked_twice_is_refused(book):
 
 def test_a_check_of_an_unknown_claim_is_refused(book):
     store(book, "splines/sample", ("S3-nowhere", "reproduced"))
-    with pytest.raises(ValueError, match=r"claims\.yml lacks: S3-nowhere"):
+    with pytest.raises(ValueError, match=r"book/claims lacks: S3-nowhere"):
         ledger.ledger(book)
 
 

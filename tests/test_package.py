@@ -21,7 +21,8 @@ BELOW = {
     "_paths": set(),
     "plots": set(),
     "exercises": set(),
-    "claims": {"_paths"},
+    "plan": {"_paths"},
+    "claims": {"_paths", "plan"},
     "data": {"_paths"},
     "ledger": {"_paths", "claims"},
     "explore": {"plots"},
@@ -37,7 +38,7 @@ BELOW = {
     "growth": {"nets", "plots", "train", "geometry", "data"},
     "experiments": {"nets", "plots", "train", "geometry", "boolean", "splines", "growth", "data", "_paths"},
     "__init__": {"nets"},
-    "__main__": {"claims", "ledger", "experiments", "boolean", "_paths"},
+    "__main__": {"claims", "ledger", "plan", "experiments", "boolean", "_paths"},
 }
 
 

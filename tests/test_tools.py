@@ -13,7 +13,7 @@ import pytest
 import tomllib
 import yaml
 
-from tools import address, check, lint, notebooks, site
+from tools import address, check, lint, notebooks, plan, site
 
 ROOT = Path(__file__).resolve().parent.parent
 OTHER = "https://github.com/" + "Some-One/an.other_book"  # in two pieces: this file is rewritten too
@@ -244,7 +244,7 @@ def test_a_chapter_goes_to_text_and_back_with_its_outputs(tmp_path, capsys):
 
 
 def test_the_fingerprint_tells_pages_from_their_frame(tmp_path):
-    for name in ("book/a.md", "book/_assets/book.css", "book/claims.yml", "foldnet/x.py", "_config.yml", "_toc.yml"):
+    for name in ("book/a.md", "book/_assets/book.css", "book/plan.yml", "foldnet/x.py", "_config.yml", "_toc.yml"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("1")
     start = site.fingerprint(tmp_path)
@@ -256,12 +256,33 @@ def test_the_fingerprint_tells_pages_from_their_frame(tmp_path):
     page = site.fingerprint(tmp_path)
     assert page["frame"] == start["frame"]
     assert page["pages"] != start["pages"]
-    for name in ("book/_assets/book.css", "book/claims.yml", "foldnet/x.py", "_config.yml", "_toc.yml"):
+    for name in ("book/_assets/book.css", "book/plan.yml", "foldnet/x.py", "_config.yml", "_toc.yml"):
         before = site.fingerprint(tmp_path)
         (tmp_path / name).write_text("2")
         after = site.fingerprint(tmp_path)
         assert after["frame"] != before["frame"], name
         assert after["pages"] == before["pages"], name
+
+
+def test_contents_and_map_follow_the_plan(tmp_path, capsys):
+    """On a book of two chapters, one of them with its checks; and the repository's own files are as the plan has them."""
+    for name in ("splines/depth", "splines/depth-checks", "growth/race"):
+        (tmp_path / "book" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "book" / f"{name}.ipynb").write_text("{}")
+    (tmp_path / "_toc.yml").write_text("")
+    (tmp_path / "README.md").write_text("above\n<!-- map: made by make plan -->\nhere was one\n<!-- end of map -->\nbelow\n")
+    assert plan.main(["--check"], tmp_path) == 1
+    assert plan.main([], tmp_path) == 0
+    assert plan.main(["--check"], tmp_path) == 0
+    toc = yaml.safe_load((tmp_path / "_toc.yml").read_text())
+    assert [part["caption"] for part in toc["parts"][:3]] == ["Splines", "Growth", "The course"]
+    checks = {"file": "book/splines/depth-checks", "title": "Checks"}
+    assert toc["parts"][0]["chapters"] == [{"file": "book/splines/depth", "title": "Depth", "sections": [checks]}]
+    readme = (tmp_path / "README.md").read_text()
+    assert "here was one" not in readme
+    assert "**depth**, smoothing" in readme
+    assert "mnist, **race** |" in readme
+    assert plan.main(["--check"]) == 0, "run make plan"
 
 
 def test_nothing_is_built_where_nothing_changed(tmp_path, monkeypatch, capsys):

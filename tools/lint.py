@@ -1,6 +1,6 @@
 """The rules of the house for notebooks, each a function that yields what is wrong: `python -m tools.lint [CHAPTER ...]`.
 
-`RULES` hold for every notebook of the book, `CHAPTER_RULES` for those in the folders of its parts. tests/book runs them all.
+`RULES` hold for every notebook of the book, `CHAPTER_RULES` for the stories of its chapters. tests/book runs them all.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from foldnet import plan
 from foldnet.claims import MIME, claims
 
 from . import address, alt, markdown, notebooks
 
 ROOT = Path(__file__).resolve().parent.parent
-PARTS = ("boolean", "splines", "geometry", "growth")
 MOST_LINES, MOST_BYTES, MOST_EXPLORE_BYTES, MOST_FRAMES = 25, 3_000_000, 1_000_000, 60
 MACHINE = re.compile(r"(?<![\w<.])(/home/|/root\b|/tmp\b|/work/|/Users/|/content/|[A-Z]:\\+Users\b)|site-packages|dist-packages")
 BASE64 = re.compile(r"base64,[A-Za-z0-9+/=\s]+")
@@ -79,7 +79,7 @@ def rule(function: Rule) -> Rule:
 
 
 def chapter_rule(function: Rule) -> Rule:
-    """Holds for the chapters."""
+    """Holds for the story of each chapter, not for its checks page."""
     CHAPTER_RULES.append(function)
     return function
 
@@ -101,7 +101,7 @@ def contents(node) -> list[str]:
 
 
 def is_chapter(notebook: Notebook) -> bool:
-    return notebook.name.split("/")[0] in PARTS
+    return notebook.name.split("/")[0] in plan.parts() and notebook.name == plan.chapter_of(notebook.name)
 
 
 # ---- every notebook ----------------------------------------------------------------------------------------------------
@@ -222,19 +222,19 @@ def cells_are_short(nb: Notebook) -> Iterator[str]:
 
 @rule
 def checks_are_known(nb: Notebook) -> Iterator[str]:
-    """Each check is of a claim of this very chapter; `differs` says what was tried, `corrected` has its truth in claims.yml."""
+    """Each check is of a claim of this very chapter; `differs` says what was tried, `corrected` has the claim's truth."""
     for i, output in nb.outputs():
         record = output.get("data", {}).get(MIME)
         if not record:
             continue
         claim = claims().get(record["id"])
         if claim is None:
-            yield f"cell {i}: checks {record['id']}, which book/claims.yml lacks"
+            yield f"cell {i}: checks {record['id']}, which book/claims lacks"
             continue
-        if claim.chapter != nb.name:
+        if claim.chapter != plan.chapter_of(nb.name):
             yield f"cell {i}: checks {claim.id}, which is assigned to {claim.chapter}"
         if record["verdict"] == "corrected" and not claim.truth:
-            yield f"cell {i}: {claim.id} is corrected, and book/claims.yml does not say what is true"
+            yield f"cell {i}: {claim.id} is corrected, and its claim does not say what is true"
         if record["verdict"] == "differs" and not record["note"]:
             yield f"cell {i}: {claim.id} differs, and the check has no note that says what was tried"
 

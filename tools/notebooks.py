@@ -20,6 +20,8 @@ from pathlib import Path
 
 import nbformat
 
+from foldnet import plan
+
 ROOT = Path(__file__).resolve().parent.parent
 WIDGET = "application/vnd.jupyter.widget-view+json"
 METADATA = {
@@ -27,7 +29,6 @@ METADATA = {
     "language_info": {"name": "python"},
 }
 CELL_TIMEOUT = 600
-BUDGET, BUDGET_TOGETHER = 60, 20 * 60  # seconds on two cores: one notebook, and all of them
 
 
 def main(argv: list[str] | None = None, root: Path = ROOT) -> int:
@@ -165,7 +166,7 @@ def remember(root: Path, name: str, seconds: float, source: str, changed: bool) 
     path = root / "book" / "data" / "runtimes.json"
     known = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
     note = known.get(name, {"source": "", "seconds": 0.0})
-    if not changed and note["source"] == source and note["seconds"] <= max(BUDGET, seconds):
+    if not changed and note["source"] == source and note["seconds"] <= max(plan.budget(name), seconds):
         return
     machine = f"{os.cpu_count()} cores, {platform.machine()}"
     known[name] = {"seconds": round(seconds, 1), "machine": machine, "date": datetime.date.today().isoformat(), "source": source}

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 
-from ledger_page import SOURCES
+from ledger_page import source
+
+from foldnet import plan
 
 NONE_YET = "No claim has been corrected so far. That may change as chapters are added: a correction appears here by itself."
 
@@ -13,12 +15,12 @@ def write(site) -> str:
     rows = [row for row in site.ledger if row["verdict"] == "corrected"]
     for row in rows:
         if not (row["truth"] or "").strip():
-            site.warn("%s is corrected by its check, but claims.yml has no `truth` that says what is true", row["id"])
+            site.warn("%s is corrected by its check, but its claim has no `truth` that says what is true", row["id"])
     sections = []
-    for source, name in SOURCES.items():
-        mine = [row for row in rows if row["source"] == source]
+    for mark in plan.sources():
+        mine = [row for row in rows if row["source"] == mark]
         if mine:
-            sections.append("\n".join([f"## {name}\n", *(_entry(site, row) for row in mine)]))
+            sections.append("\n".join([f"## {source(mark)}\n", *(_entry(site, row) for row in mine)]))
     return "\n".join(sections) if sections else NONE_YET
 
 

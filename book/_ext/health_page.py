@@ -5,13 +5,11 @@ from __future__ import annotations
 import importlib.metadata
 import json
 import re
-import sys
 from collections import Counter
 
-from chapters import CHAPTERS
-from ledger_page import MARKS, SOURCES, bar
+from ledger_page import MARKS, bar
 
-from foldnet import ledger
+from foldnet import ledger, plan
 from foldnet.claims import VERDICTS
 
 TOOLS = (
@@ -56,10 +54,9 @@ def _times(site) -> str:
     times = _runtimes(site)
     if not times:
         return "Run times appear here once a notebook has been run with `make notebooks`."
-    budget, together = _budgets(site)
-    ordered = {chapter: times[chapter] for chapter in sorted(times, key=_in_order)}
-    rows = [_time(site, chapter, entry["seconds"], budget, entry["machine"]) for chapter, entry in ordered.items()]
-    rows.append(_time(site, "all", sum(entry["seconds"] for entry in times.values()), together, "", "total"))
+    ordered = {page: times[page] for page in sorted(times, key=plan.in_order)}
+    rows = [_time(site, page, entry["seconds"], plan.budget(page), entry["machine"]) for page, entry in ordered.items()]
+    rows.append(_time(site, "all", sum(entry["seconds"] for entry in times.values()), plan.budgets()["book"], "", "total"))
     heads = "".join(f'<th scope="col">{h}</th>' for h in ("Chapter", "Run on", "Used", "Run time", "Budget"))
     return _table(heads, rows)
 
@@ -70,19 +67,6 @@ def _time(site, chapter: str, seconds: float, budget: float, machine: str, kind:
     over = " over the budget" if seconds > budget else ""
     cells = "".join(f"<td>{cell}</td>" for cell in (machine, meter + over, _span(seconds), _span(budget)))
     return f'<tr class="{kind}"><th scope="row">{_name(site, chapter)}</th>{cells}</tr>'
-
-
-def _budgets(site) -> tuple[float, float]:
-    """Seconds for one notebook and for all of them, from the tool that times them."""
-    if str(site.root) not in sys.path:
-        sys.path.append(str(site.root))
-    from tools.notebooks import BUDGET, BUDGET_TOGETHER
-
-    return BUDGET, BUDGET_TOGETHER
-
-
-def _in_order(chapter: str) -> tuple:
-    return (CHAPTERS.index(chapter) if chapter in CHAPTERS else len(CHAPTERS), chapter)
 
 
 def _name(site, chapter: str) -> str:
@@ -101,14 +85,14 @@ def _span(seconds: float) -> str:
 
 def _claims(site) -> str:
     heads = "".join(f'<th scope="col">{h}</th>' for h in ("Chapter", "Source", "Checked", *(f"{MARKS[v]} {v}" for v in VERDICTS)))
-    chapters = sorted({row["chapter"] for row in site.ledger}, key=_in_order)
+    chapters = sorted({row["chapter"] for row in site.ledger}, key=plan.in_order)
     rows = [_chapter(_name(site, chapter), [row for row in site.ledger if row["chapter"] == chapter]) for chapter in chapters]
     return _table(heads, [*rows, _chapter("all", site.ledger, "total")])
 
 
 def _chapter(name: str, claims: list[dict], kind: str = "") -> str:
     count = Counter(row["verdict"] for row in claims)
-    sources = ", ".join(s for s in SOURCES if any(row["source"] == s for row in claims)) if not kind else ""
+    sources = ", ".join(s for s in plan.sources() if any(row["source"] == s for row in claims)) if not kind else ""
     cells = "".join(f"<td>{count[v] or ''}</td>" for v in VERDICTS)
     return f'<tr class="{kind}"><th scope="row">{name}</th><td>{sources}</td><td>{bar(count)}</td>{cells}</tr>'
 

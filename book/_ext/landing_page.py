@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from collections import Counter
 
-from chapters import PARTS
 from ledger_page import bar, verdict
 
+from foldnet import plan
 from foldnet.claims import VERDICTS
 
 
@@ -23,9 +23,9 @@ def counts(site) -> str:
 def book_map(site) -> str:
     """Four parts with their chapters: those that stand are links, those that are planned say so."""
     parts = []
-    for number, (folder, (name, about, chapters)) in enumerate(PARTS.items(), 1):
-        items = "".join(_chapter(site, f"{folder}/{chapter}", text) for chapter, text in chapters.items())
-        parts.append(f'<section class="map-part"><h3>{_roman(number)}. {name}</h3><p>{about}</p><ul>{items}</ul></section>')
+    for part in plan.parts().values():
+        items = "".join(_chapter(site, chapter) for chapter in part.chapters)
+        parts.append(f'<section class="map-part"><h3>{part.title}</h3><p>{part.about}</p><ul>{items}</ul></section>')
     return f'```{{raw}} html\n<div class="book-map">{"".join(parts)}</div>\n```'
 
 
@@ -36,15 +36,14 @@ def fold(site) -> str:
     return f"```{{raw}} html\n{fold_figure.figure().html}\n```"
 
 
-def _chapter(site, chapter: str, text: str) -> str:
-    page = site.address(chapter)
-    count = Counter(row["verdict"] for row in site.ledger if row["chapter"] == chapter)
+def _chapter(site, chapter: plan.Chapter) -> str:
+    page = site.address(chapter.name)
+    count = Counter(row["verdict"] for row in site.ledger if row["chapter"] == chapter.name)
     claims = f'<span class="map-claims">{sum(count.values())} claims</span>' if count else ""
     if page is None:
-        name = chapter.split("/")[1]
-        name = {"gans": "GANs", "mnist": "MNIST"}.get(name, name.capitalize())
-        return f'<li class="planned"><b>{name}</b> <small>planned</small> {claims}<br>{text}</li>'
-    return f'<li><b><a href="{page}">{_title(site, chapter)}</a></b> {claims} {bar(count) if count else ""}<br>{text}</li>'
+        return f'<li class="planned"><b>{chapter.title}</b> <small>planned</small> {claims}<br>{chapter.about}</li>'
+    title = _title(site, chapter.name)
+    return f'<li><b><a href="{page}">{title}</a></b> {claims} {bar(count) if count else ""}<br>{chapter.about}</li>'
 
 
 def _title(site, chapter: str) -> str:
@@ -52,7 +51,3 @@ def _title(site, chapter: str) -> str:
     cells = json.loads((site.root / "book" / f"{chapter}.ipynb").read_text(encoding="utf-8"))["cells"]
     lines = (line for cell in cells if cell["cell_type"] == "markdown" for line in "".join(cell["source"]).splitlines())
     return next((line[2:].strip() for line in lines if line.startswith("# ")), chapter)
-
-
-def _roman(number: int) -> str:
-    return ("I", "II", "III", "IV", "V")[number - 1]

@@ -9,14 +9,9 @@ from collections import Counter
 from markdown_it import MarkdownIt
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 
+from foldnet import plan
 from foldnet.claims import VERDICTS
 
-SOURCES = {
-    "S0": "S0 · Growing by folding (slides)",
-    "S1": "S1 · Expressivity bottlenecks (TINY)",
-    "S2": "S2 · Local linearity (dissertation)",
-    "S3": "S3 · Nets as splines (lecture)",
-}
 MARKS = {"reproduced": "✓", "corrected": "✎", "differs": "≠", "open": "○"}
 
 
@@ -68,12 +63,17 @@ def bar(count: Counter) -> str:
     return f'<span class="verdict-bar" role="img" aria-label="{words}">{parts}</span>'
 
 
+def source(mark: str) -> str:
+    """A source by mark and name."""
+    return f"{mark} · {plan.sources()[mark]}"
+
+
 # ---- the page ----------------------------------------------------------------------------------------------------------
 
 
 def _controls(rows: list[dict]) -> str:
-    order = {"source": list(SOURCES), "verdict": list(VERDICTS)}
-    labels = {"source": SOURCES, "verdict": {v: f"{MARKS[v]} {v}" for v in VERDICTS}}
+    order = {"source": list(plan.sources()), "chapter": list(plan.chapters()), "verdict": list(VERDICTS)}
+    labels = {"source": {s: source(s) for s in plan.sources()}, "verdict": {v: f"{MARKS[v]} {v}" for v in VERDICTS}}
     menus = []
     for name in ("source", "chapter", "kind", "verdict"):
         count = Counter(row[name] for row in rows)

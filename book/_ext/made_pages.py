@@ -1,7 +1,7 @@
 """Pages made from what is stored: a line `<!-- made: NAME -->` in a Markdown page is replaced by what the maker NAME writes.
 
 The ledger, the errata, the health of the book, the map on the title page and the API reference come from the notebooks, from
-claims.yml and from the package each time the site is built; no made file is kept. A page is made again when anything it was
+book/claims and from the package each time the site is built; no made file is kept. A page is made again when anything it was
 made from has changed. A made page may hold headings, math and links: it is read as Markdown like any other.
 """
 
@@ -64,13 +64,14 @@ class Maker:
     script: str | None = None
 
 
-RECORDS = ("book/claims.yml", "book/**/*.ipynb", "foldnet/ledger.py", "foldnet/claims.py", "_toc.yml", "book/_ext/*_page.py")
+CLAIMS = ("book/plan.yml", "book/claims/**/*.yml", "foldnet/plan.py", "foldnet/ledger.py", "foldnet/claims.py")
+RECORDS = (*CLAIMS, "book/**/*.ipynb", "_toc.yml", "book/_ext/*_page.py")
 MAKERS = {
     "ledger": Maker(ledger_page.write, RECORDS, math=True, script="ledger.js"),
     "errata": Maker(errata_page.write, RECORDS),
-    "health": Maker(health_page.write, (*RECORDS, "book/data/runtimes.json", "requirements.txt", "tools/*.py", "tests/**/*.py")),
+    "health": Maker(health_page.write, (*RECORDS, "book/data/runtimes.json", "requirements.txt", "tests/**/*.py")),
     "counts": Maker(landing_page.counts, RECORDS),
-    "map": Maker(landing_page.book_map, (*RECORDS, "book/_ext/chapters.py")),
+    "map": Maker(landing_page.book_map, RECORDS),
     "fold": Maker(landing_page.fold, ("book/_ext/*fold*.py", "foldnet/nets.py", "foldnet/plots.py", "foldnet/explore.py")),
     "modules": Maker(api_page.write, ("foldnet/**/*.py", "book/_ext/api_page.py")),
 }

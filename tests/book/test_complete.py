@@ -3,49 +3,39 @@
 from pathlib import Path
 
 import pytest
-import yaml
 
-from foldnet import _paths
-from foldnet.claims import Claim, claims
+from foldnet import _paths, claims, plan
+from foldnet.claims import Claim
 from foldnet.ledger import ledger
-from tools import lint, markdown
+from tools import markdown
 
 HERE = Path(__file__).parent
 ROOT = _paths.repository()
 IDS = (HERE / "claim_ids.txt").read_text().split()  # read off the sources, before any entry was written
 KINDS = {"algorithm", "corollary", "definition", "figure", "finding", "lemma", "proposition", "table", "theorem"}
-CHAPTERS = {
-    "boolean": {"swaps", "capacity", "optima", "training", "perceptron", "pruning"},
-    "splines": {"breakpoints", "landscape", "dynamics", "depth", "smoothing", "rich", "beyond", "gans"},
-    "geometry": {"annulus", "linearization", "polytopes", "images", "sensitivity", "comparison"},
-    "growth": {"bottleneck", "folding", "mnist", "race"},
-}
-ENTRIES = yaml.safe_load((ROOT / "book/claims.yml").read_text(encoding="utf-8")) or []
+FILES = {path.relative_to(ROOT / "book/claims").with_suffix("").as_posix(): path for path in ROOT.glob("book/claims/**/*.yml")}
+ENTRIES = [entry for path in FILES.values() for entry in plan.read(path)]
 
 
-# ---- claims.yml ----------------------------------------------------------------------------------------------------------
+# ---- book/claims ----------------------------------------------------------------------------------------------------------
 
 
 def wrong(entry: dict) -> list[str]:
-    """What is wrong with one entry of claims.yml."""
-    needed, allowed = ("id", "source", "chapter", "kind", "title", "where", "says"), set(Claim.__dataclass_fields__)
+    """What is wrong with one entry of a file in book/claims."""
+    needed, allowed = ("id", "source", "kind", "title", "where", "says"), set(Claim.__dataclass_fields__) - {"chapter"}
     found = [f"lacks {key}" for key in needed if not (isinstance(entry.get(key), str) and entry[key].strip())]
     found += [f"has the unknown key {key}" for key in sorted(set(entry) - allowed)]
     if found:
         return found
-    part, _, chapter = entry["chapter"].partition("/")
     if entry["kind"] not in KINDS:
         found.append(f"is of the unknown kind {entry['kind']}")
-    if chapter not in CHAPTERS.get(part, ()):
-        found.append(f"is assigned to the unknown chapter {entry['chapter']}")
-    if entry["source"] not in ("S0", "S1", "S2", "S3") or not entry["id"].startswith(entry["source"] + "-"):
+    if entry["source"] not in plan.sources() or not entry["id"].startswith(entry["source"] + "-"):
         found.append(f"has the source {entry['source']}")
     if len(entry["title"]) > 100 or "\n" in entry["title"].strip():
         found.append("has a title of more than one short line")
-    for key in ("title", "says", "truth", "note"):
+    for key in ("title", "says", "truth", "note", "open"):
         found += [f"{key}: {problem}" for problem in markdown.problems(entry.get(key) or "")]
-    if "truth" in entry and not str(entry["truth"] or "").strip():
-        found.append("has an empty truth")
+    found += [f"has an empty {key}" for key in ("truth", "open") if key in entry and not str(entry[key] or "").strip()]
     if "published" in entry and entry["published"] in (None, "", [], {}):
         found.append("has an empty published value")
     return found
@@ -59,10 +49,23 @@ def test_every_claim_is_well_formed(entry):
 def test_every_claim_of_the_sources_stands_once():
     assert len(IDS) == len(set(IDS)) == 340
     assert sorted(entry["id"] for entry in ENTRIES) == sorted(IDS)
-    assert list(claims()) == [entry["id"] for entry in ENTRIES]
+    assert list(FILES) == [chapter for chapter in FILES if chapter in plan.chapters()]
+    assert list(claims.claims()) == [
+        entry["id"] for chapter in plan.chapters() if chapter in FILES for entry in plan.read(FILES[chapter])
+    ]
 
 
-GOOD = dict(id="S3-x", source="S3", chapter="splines/breakpoints", kind="theorem", title="X", where="p. 1", says="It is $x$.")
+def test_a_claim_that_stands_twice_is_refused(monkeypatch, tmp_path):
+    for chapter in ("splines/depth", "boolean/swaps"):
+        path = tmp_path / "claims" / f"{chapter}.yml"
+        path.parent.mkdir(parents=True)
+        path.write_text("- {id: S3-x, source: S3, kind: theorem, title: X, where: p. 1, says: It is.}")
+    monkeypatch.setattr(claims._paths, "book", lambda: tmp_path)
+    with pytest.raises(ValueError, match="S3-x stands in book/claims twice: in splines/depth and in boolean/swaps"):
+        claims.claims.__wrapped__()
+
+
+GOOD = dict(id="S3-x", source="S3", kind="theorem", title="X", where="p. 1", says="It is $x$.")
 
 
 @pytest.mark.parametrize(
@@ -72,14 +75,14 @@ GOOD = dict(id="S3-x", source="S3", chapter="splines/breakpoints", kind="theorem
         ({"says": " "}, "lacks says"),
         ({"doubt": "x"}, "unknown key doubt"),
         ({"kind": "remark"}, "unknown kind"),
-        ({"chapter": "splines/nothing"}, "unknown chapter"),
-        ({"chapter": "breakpoints"}, "unknown chapter"),
+        ({"chapter": "splines/breakpoints"}, "unknown key chapter"),
         ({"source": "S2"}, "source S2"),
         ({"source": "S4", "id": "S4-x"}, "source S4"),
         ({"title": "x" * 101}, "title"),
         ({"says": "It is $x."}, "does not close"),
         ({"truth": "a {cite}`b`"}, "role"),
         ({"truth": ""}, "empty truth"),
+        ({"open": " "}, "empty open"),
         ({"published": []}, "empty published"),
     ],
 )
@@ -91,41 +94,30 @@ def test_a_bad_claim_is_found(change, sentence):
 # ---- records and open claims ---------------------------------------------------------------------------------------------
 
 
-def gaps(rows: list[dict], finished: set[str], open_: dict) -> list[str]:
+def gaps(rows: list[dict], finished: set[str]) -> list[str]:
     """Claims of finished chapters without a verdict that nobody admits to be open, and admissions that are no longer true."""
-    verdicts = {row["id"]: row["verdict"] for row in rows}
     found = [
-        f"{row['id']}: {row['chapter']} is in the table of contents and nothing checks this claim; book/open.yml does not list it"
+        f"{row['id']}: {row['chapter']} is there, nothing checks this claim, and it does not say why it is `open`"
         for row in rows
-        if row["chapter"] in finished and row["verdict"] == "open" and row["id"] not in open_
+        if row["chapter"] in finished and row["verdict"] == "open" and not row["open"]
     ]
-    for id, reason in open_.items():
-        if verdicts.get(id) is None:
-            found.append(f"{id}: book/open.yml lists a claim that does not exist")
-        elif verdicts[id] != "open":
-            found.append(f"{id}: book/open.yml calls it open, and it is {verdicts[id]}")
-        elif not str(reason or "").strip():
-            found.append(f"{id}: book/open.yml gives no reason")
-    return found
+    return found + [
+        f"{row['id']}: it gives a reason to be open, and it is {row['verdict']}"
+        for row in rows
+        if row["open"] and row["verdict"] != "open"
+    ]
 
 
 def test_every_claim_of_a_finished_chapter_has_a_verdict_or_is_admitted_to_be_open():
-    toc = lint.contents(yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8")))
-    path = ROOT / "book/open.yml"
-    open_ = (yaml.safe_load(path.read_text(encoding="utf-8")) if path.is_file() else None) or {}
-    finished = {file.removeprefix("book/") for file in toc if file.split("/")[1] in lint.PARTS}
-    assert gaps(ledger(), finished, open_) == []
+    assert gaps(ledger(), {name for name, chapter in plan.chapters().items() if chapter.pages(ROOT / "book")}) == []
 
 
 def test_gaps_are_found():
-    rows = [
-        {"id": "S3-a", "chapter": "splines/x", "verdict": "open"},
-        {"id": "S3-b", "chapter": "splines/x", "verdict": "differs"},
-        {"id": "S3-c", "chapter": "splines/y", "verdict": "open"},
-    ]
-    assert gaps(rows, {"splines/x"}, {"S3-a": "needs a GPU"}) == []
-    assert gaps(rows, set(), {}) == []
-    assert "nothing checks" in gaps(rows, {"splines/x"}, {})[0]
-    assert "no reason" in gaps(rows, {"splines/x"}, {"S3-a": ""})[0]
-    assert "it is differs" in gaps(rows, {"splines/x"}, {"S3-a": "x", "S3-b": "x"})[0]
-    assert "does not exist" in gaps(rows, {"splines/x"}, {"S3-a": "x", "S3-z": "x"})[0]
+    def row(id, chapter, verdict, open_=None):
+        return {"id": id, "chapter": chapter, "verdict": verdict, "open": open_}
+
+    rows = [row("S3-b", "splines/x", "differs"), row("S3-c", "splines/y", "open")]
+    assert gaps([*rows, row("S3-a", "splines/x", "open", "needs a GPU")], {"splines/x"}) == []
+    assert gaps([*rows, row("S3-a", "splines/x", "open")], set()) == []
+    assert "nothing checks" in gaps([*rows, row("S3-a", "splines/x", "open")], {"splines/x"})[0]
+    assert "it is differs" in gaps([*rows, row("S3-a", "splines/x", "differs", "needs a GPU")], {"splines/x"})[0]

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from foldnet import _paths
+from foldnet import _paths, plan
 from foldnet.ledger import notebooks
 from tools import lint
-from tools.notebooks import BUDGET, BUDGET_TOGETHER, source_hash
+from tools.notebooks import source_hash
 
 ROOT = _paths.repository()
 BOOK = ROOT / "book"
@@ -22,7 +22,7 @@ def name(path: Path) -> str:
 
 
 ALL = [pytest.param(path, id=name(path)) for path in notebooks()]
-CHAPTERS = [p for p in ALL if p.id.split("/")[0] in lint.PARTS]
+CHAPTERS = [p for p in ALL if p.id in plan.chapters()]
 
 
 @pytest.mark.parametrize("rule", lint.RULES, ids=lambda rule: rule.__name__)
@@ -85,9 +85,9 @@ def late(runtimes: dict, hashes: dict) -> list[str]:
     found += [f"{n}: a run time is noted and there is no such notebook" for n in runtimes if n not in hashes]
     known = {n: r for n, r in runtimes.items() if n in hashes}
     found += [f"{n}: its code changed after it was run" for n, r in known.items() if r["source"] != hashes[n]]
-    found += [f"{n}: takes {r['seconds']} s, more than {BUDGET}" for n, r in known.items() if r["seconds"] > BUDGET]
+    found += [f"{n}: takes {r['seconds']} s, more than {b}" for n, r in known.items() if r["seconds"] > (b := plan.budget(n))]
     total = sum(r["seconds"] for r in known.values())
-    return found + [f"together {total:.0f} s, more than {BUDGET_TOGETHER}"] * (total > BUDGET_TOGETHER)
+    return found + [f"together {total:.0f} s, more than {plan.budgets()['book']}"] * (total > plan.budgets()["book"])
 
 
 def test_run_times_are_noted_fresh_and_within_budget():

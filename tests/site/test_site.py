@@ -10,9 +10,8 @@ from urllib.parse import unquote, urldefrag, urljoin
 
 import pytest
 from bs4 import BeautifulSoup
-from chapters import CHAPTERS
 
-from foldnet import ledger
+from foldnet import ledger, plan
 
 pytestmark = pytest.mark.browser
 ROOT = Path(__file__).resolve().parents[2]
@@ -95,7 +94,7 @@ def test_page(page_name, visit, address):
     assert window.errors == []
     assert window.bytes < HEAVIEST, f"the page weighs {window.bytes / 1e6:.2f} MB"
     assert still == [], "controls that move nothing"
-    assert controls or page_name.removeprefix("book/") not in CHAPTERS, "a chapter without a figure that moves"
+    assert controls or page_name.removeprefix("book/") not in plan.chapters(), "a chapter without a figure that moves"
     assert facts["noalt"] == []
     assert facts["broken"] == []
     assert facts["typeset"] >= facts["wanted"], f"{facts['wanted']} formulas, {facts['typeset']} typeset"

@@ -108,8 +108,9 @@ class Kernel:
 
         shutil.copytree(ROOT / "foldnet", library / "foldnet")
         (library / "foldnet/_book").mkdir()
-        shutil.copy(ROOT / "book/claims.yml", library / "foldnet/_book")
-        shutil.copytree(ROOT / "book/data", library / "foldnet/_book/data")
+        shutil.copy(ROOT / "book/plan.yml", library / "foldnet/_book")
+        for folder in ("claims", "data"):
+            shutil.copytree(ROOT / "book" / folder, library / "foldnet/_book" / folder)
         shutil.copy(answers.__file__, library / "_answers.py")
         for fonts in Path(matplotlib.get_cachedir()).glob("fontlist*.json"):
             shutil.copy(fonts, self.home / "matplotlib")

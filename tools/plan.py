@@ -1,0 +1,70 @@
+"""Write what follows from book/plan.yml, the table of contents and the README's map: `python -m tools.plan [--check]`."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from pathlib import Path
+
+from foldnet import plan
+
+ROOT = Path(__file__).resolve().parent.parent
+MADE = "# Made from book/plan.yml and the notebooks that are there: `make plan` writes it again.\n"
+MAP = re.compile(r"(?<=<!-- map: made by make plan -->\n).*?(?=<!-- end of map -->)", re.DOTALL)
+
+
+def main(argv: list[str] | None = None, root: Path = ROOT) -> int:
+    parser = argparse.ArgumentParser(description="Write _toc.yml and the map of the README from book/plan.yml.")
+    parser.add_argument("--check", action="store_true", help="write nothing; fail where something is out of date")
+    check = parser.parse_args(argv).check
+    stale = {path: text for path, text in made(root).items() if path.read_text(encoding="utf-8") != text}
+    for path, text in stale.items():
+        print(f"{path.name} is out of date: make plan writes it again" if check else f"wrote {path.name}")
+        if not check:
+            path.write_text(text, encoding="utf-8")
+    return bool(check and stale)
+
+
+def made(root: Path) -> dict[Path, str]:
+    """The files that follow from the plan, as they should read."""
+    readme = root / "README.md"
+    return {
+        root / "_toc.yml": table_of_contents(root / "book"),
+        readme: MAP.sub(lambda _: book_map(root / "book"), readme.read_text(encoding="utf-8")),
+    }
+
+
+def table_of_contents(book: Path) -> str:
+    """The parts with the chapters that are there, each with its checks below it, then what follows them."""
+    lines = ["format: jb-book", "root: book/index", "parts:"]
+    for part in plan.parts().values():
+        written = [chapter for chapter in part.chapters if chapter.pages(book)]
+        lines += [f"  - caption: {part.title}", "    chapters:"] if written else []
+        for chapter in written:
+            story, *checks = chapter.pages(book)
+            lines += _entry("      ", story, chapter.title)
+            lines += ["        sections:", *_entry("          ", checks[0], "Checks")] if checks else []
+    for caption, pages in plan.entries()["after"].items():
+        lines += [f"  - caption: {caption}", "    chapters:"]
+        lines += [line for page, title in pages.items() for line in _entry("      ", page, title)]
+    return MADE + "\n".join(lines) + "\n"
+
+
+def _entry(indent: str, page: str, title: str | None) -> list[str]:
+    quoted = f'"{title}"' if title and ":" in title else title
+    return [f"{indent}- file: book/{page}"] + ([f"{indent}  title: {quoted}"] if title else [])
+
+
+def book_map(book: Path) -> str:
+    """The parts and their chapters as a table, those that are there in bold."""
+    rows = ["| part | what it is about | chapters |", "| --- | --- | --- |"]
+    for part in plan.parts().values():
+        names = [(chapter.name.split("/")[1], chapter.pages(book)) for chapter in part.chapters]
+        chapters = ", ".join(f"**{name}**" if pages else name for name, pages in names)
+        rows.append(f"| `{part.folder}` | {part.about.removesuffix('.')} | {chapters} |")
+    return "\n" + "\n".join(rows) + "\n\n"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
