@@ -16,6 +16,7 @@ from matplotlib.path import Path
 
 from foldnet import ReLUNet, plots
 from foldnet.explore import explore
+from foldnet.geometry.polygons import chord, clip
 
 # A crease is (normal, offset): the side with normal . p < offset is folded over to the other. The cut is normal . p + offset = 0.
 SHEETS = {
@@ -70,7 +71,7 @@ def pieces(sheet: str, folds: float) -> list[Piece]:
         top = max(piece.layer for piece in stack)
         for piece in stack:
             u = _at(before, piece.corners) @ np.array(n, float) - d
-            rest, over = _clip(piece.corners, u), _clip(piece.corners, -u)
+            rest, over = (clip(piece.corners, side).numpy() for side in (u, -u))
             if len(rest):
                 split.append(replace(piece, corners=rest, moving=False))
             if len(over):
@@ -104,7 +105,7 @@ def _paint(ax, polygons: list[np.ndarray], cut: ReLUNet, colors: tuple[str, str]
     """Both sides of the cut, the grid and the edges of some pieces, each as one path."""
     values = [_at(cut, polygon)[:, 0] for polygon in polygons]
     for sign, color in zip((1, -1), colors):
-        parts = [project(part) for part in map(_clip, polygons, (sign * v for v in values)) if len(part)]
+        parts = [project(part.numpy()) for part in map(clip, polygons, (sign * v for v in values)) if len(part)]
         if parts:
             path = Path.make_compound_path(*(Path([*part, part[0]]) for part in parts))
             ax.add_patch(PathPatch(path, facecolor=color, edgecolor="none", zorder=3))
@@ -148,25 +149,9 @@ def _knife(sheet: str) -> np.ndarray:
     return np.array([foot + start * along, foot + end * along])
 
 
-def _clip(polygon: np.ndarray, value: np.ndarray) -> np.ndarray:
-    """The part of a convex polygon (or segment) where an affine function, given at its corners, is positive."""
-    out = []
-    for p, q, a, b in zip(polygon, np.roll(polygon, -1, axis=0), value, np.roll(value, -1)):
-        if a >= 0:
-            out.append(p)
-        if a * b < 0:
-            out.append(p + (q - p) * a / (a - b))
-    return np.array(out) if len(out) > 2 and max(value) > 1e-9 else np.empty((0, 2))
-
-
 def _grid(polygon: np.ndarray, spacing: float = 0.25):
     """The lines of a square grid inside a convex polygon."""
     for axis in (0, 1):
         low, high = polygon[:, axis].min(), polygon[:, axis].max()
         for k in range(math.ceil(low / spacing + 1e-9), math.floor(high / spacing - 1e-9) + 1):
-            value = polygon[:, axis] - k * spacing
-            around = zip(polygon, np.roll(polygon, -1, axis=0), value, np.roll(value, -1))
-            ends = [p + (q - p) * a / (a - b) for p, q, a, b in around if a * b < 0]
-            ends += [p for p, a in zip(polygon, value) if a == 0]
-            if len(ends) >= 2:
-                yield np.array([ends[0], ends[-1]])
+            yield chord(polygon, polygon[:, axis] - k * spacing).numpy()

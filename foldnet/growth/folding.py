@@ -8,7 +8,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from .typical import _at, _two, labels, logits, losses, predictions, typical
+from ..geometry.boundaries import boundary, creases, logits, margin, project, segment  # noqa: F401
+from .typical import labels, losses, predictions, typical
 from .widen import widen
 
 FLAT = 1e-12  # a boundary normal shorter than this, relative to the weights, is no normal
@@ -35,69 +36,6 @@ class Fold:
     outgoing: Tensor
     inside: Tensor
     flat: Tensor
-
-
-def segment(net, x) -> tuple[Tensor, Tensor]:
-    """The affine map active at each point, W `(*batch, n, out, in)` and b `(*batch, n, out)`: f = W x + b on its whole region."""
-    x = net._points(x)
-    weight = net.jacobian(x)
-    return weight, net(x) - (weight @ x.unsqueeze(-1)).squeeze(-1)
-
-
-def boundary(net, x, predicted, true) -> tuple[Tensor, Tensor]:
-    """Normal `(*batch, n, in)` and offset `(*batch, n)` of the hyperplane where two classes tie, continued from the segment at x.
-
-    Rows `predicted` minus rows `true` of the affine map, both `(*batch, n)` or one number (S0-def-decision-boundary).
-    """
-    weight, bias = segment(net, x)
-    weight, bias = _two(weight.mT).mT, _two(bias)
-    i, j = (torch.as_tensor(c, device=net.device).expand(bias.shape[:-1]) for c in (predicted, true))
-    rows = weight.mT
-    pick = lambda c: _at(rows, c.unsqueeze(-1).expand(rows.shape[:-1]))  # noqa: E731
-    return pick(i) - pick(j), _at(bias, i) - _at(bias, j)
-
-
-def project(x, normal, offset) -> Tensor:
-    """The point of the hyperplane w.x + b = 0 closest to x: x - (w.x + b) w / w.w (S0-prop-closed-form-fold-point)."""
-    x, normal, offset = (torch.as_tensor(a, dtype=torch.float64) for a in (x, normal, offset))
-    square = normal.square().sum(-1, keepdim=True)
-    if not (square > 0).all():
-        raise ValueError("a hyperplane needs a normal other than 0: here the boundary has none, the segment is flat")
-    return x - ((normal * x).sum(-1, keepdim=True) + offset.unsqueeze(-1)) * normal / square
-
-
-def margin(net, x) -> Tensor:
-    """Logit of class 1 minus logit of class 0, `(*batch, n)`: with two classes the decision boundary is where it vanishes."""
-    z = logits(net, x)
-    if z.shape[-1] != 2:
-        raise ValueError(f"a margin is between two classes; a {net} has {z.shape[-1]}")
-    return z[..., 1] - z[..., 0]
-
-
-def creases(net, reach: float = 1.0) -> Tensor:
-    """Where the decision boundary of one shallow two-class network of the plane is folded, `(number, 2)`, in [-reach, reach]^2.
-
-    Along the line of each unit the margin is a chain of straight lines between the crossings with the other units' lines, so
-    its zeros are found exactly. A crossing without a bend (both classes get the same outgoing weight) does not count.
-    """
-    if net.batch_shape or net.sizes[0] != 2 or len(net.weights) != 2:
-        raise ValueError(f"creases are listed for one network of the plane with one hidden layer; got a {net}")
-    found = []
-    bends = _two(net.weights[1].mT)
-    for k, (w, b) in enumerate(zip(net.weights[0], net.biases[0])):
-        if w.norm() == 0 or bends[k, 1] == bends[k, 0]:
-            continue
-        foot, way = -b * w / w.square().sum(), torch.stack([-w[1], w[0]]) / w.norm()
-        slope, height = net.weights[0] @ way, net.weights[0] @ foot + net.biases[0]
-        far = (slope.abs() > FLAT) & (torch.arange(len(slope), device=slope.device) != k)
-        ends = torch.tensor([-3.0 * reach, 3.0 * reach], dtype=w.dtype, device=w.device)
-        t = torch.cat([-height[far] / slope[far], ends]).clamp(*ends.tolist()).sort().values
-        g = margin(net, foot + t.unsqueeze(-1) * way)
-        cross = (g[:-1] < 0) != (g[1:] < 0)
-        root = t[:-1] - g[:-1] * (t[1:] - t[:-1]) / (g[1:] - g[:-1])
-        found.append(foot + root[cross].unsqueeze(-1) * way)
-    points = torch.cat([torch.zeros(0, 2, dtype=net.dtype, device=net.device), *found])
-    return points[points.abs().amax(-1) <= reach]
 
 
 def dead(net, x) -> Tensor:

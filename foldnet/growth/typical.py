@@ -6,10 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-
-def logits(net, x) -> Tensor:
-    """One column a class, `(*batch, n, classes)`: a network with a single output z stands for the two classes (0, z)."""
-    return _two(net(x))
+from ..geometry.boundaries import logits
 
 
 def predictions(net, x) -> Tensor:
@@ -26,7 +23,7 @@ def accuracy(net, x, y) -> Tensor:
 def losses(net, x, y) -> Tensor:
     """Cross-entropy of each instance, `(*batch, n)`."""
     z, label = logits(net, x), labels(net, y)
-    return z.logsumexp(-1) - _at(z, label.expand(z.shape[:-1]))
+    return z.logsumexp(-1) - z.gather(-1, label.expand(z.shape[:-1]).unsqueeze(-1)).squeeze(-1)
 
 
 def labels(net, y) -> Tensor:
@@ -78,12 +75,3 @@ def _representative(points: np.ndarray, weight: np.ndarray, clusters: int, seed:
     worst = int(np.argmax(mean))
     distance = np.square(points - centre[worst]).sum(1)
     return int(np.argmin(np.where(member == worst, distance, np.inf)))
-
-
-def _two(z: Tensor) -> Tensor:
-    return torch.cat([torch.zeros_like(z), z], -1) if z.shape[-1] == 1 else z
-
-
-def _at(values: Tensor, index: Tensor) -> Tensor:
-    """`values[..., index]` for one index at each place."""
-    return values.gather(-1, index.unsqueeze(-1)).squeeze(-1)

@@ -1,4 +1,4 @@
-"""The growth loop and its stopping rules, exact deepening, batch normalisation folded away, and creases."""
+"""The growth loop and its stopping rules, exact deepening, and batch normalisation folded away."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from foldnet.growth.fold_loop import deepen, fit_normalised, grow_by_folding
-from foldnet.growth.folding import creases, dead, margin
+from foldnet.growth.folding import dead
 from foldnet.growth.tasks import sine
 from foldnet.growth.typical import accuracy
 from foldnet.nets import ReLUNet
@@ -83,34 +83,3 @@ def test_normalised_training_returns_the_plain_network_it_stands_for():
     assert torch.allclose(model(x), start(x)[0], atol=1e-9)
     better = fit_normalised(net, x, y, epochs=100)
     assert (accuracy(better, x, y) > accuracy(start, x, y)).all()
-
-
-def test_creases_lie_on_the_boundary_and_on_a_unit_and_none_is_missed():
-    """Against a walk: sign patterns of neighbouring boundary points on a fine grid change once for each crease."""
-    net = ReLUNet.random((2, 5, 2), seed=14, init="glorot")
-    net = ReLUNet(net.weights, (torch.tensor([0.1, -0.2, 0.15, 0.05, -0.1]), net.biases[1]))
-    points = creases(net)
-    assert len(points) >= 2
-    assert margin(net, points).abs().max() < 1e-9
-    assert net.preactivations(points)[0].abs().min(-1).values.max() < 1e-9
-    grid = torch.linspace(-1, 1, 1601, dtype=torch.float64)
-    flat = torch.stack(torch.meshgrid(grid, grid, indexing="ij"), -1).reshape(-1, 2)
-    side, code = (margin(net, flat) > 0).reshape(1601, 1601), net.pattern(flat).long() @ (2 ** torch.arange(5))
-    code = code.reshape(1601, 1601)
-    mixed = side[:-1, :-1].int() + side[1:, 1:].int() + side[:-1, 1:].int() + side[1:, :-1].int()
-    mixed = (mixed > 0) & (mixed < 4)
-    kinds = torch.stack([code[:-1, :-1], code[1:, 1:], code[:-1, 1:], code[1:, :-1]])
-    spots = torch.nonzero(mixed & (kinds.amax(0) != kinds.amin(0))).double() * 0.00125 - 1
-    # every place of the grid where boundary and pattern change together is a crease, and the other way round
-    near = torch.cdist(spots, points)
-    assert near.min(1).values.max() < 0.02
-    assert near.min(0).values.max() < 0.02
-
-
-def test_creases_of_a_flat_unit_and_of_bad_input():
-    straight = ReLUNet([[[1.0, 0.0], [0.0, 1.0]], [[1.0, 0.5], [0.0, 0.5]]], [[1.0, 0.0], [0.0, 1.0]])
-    assert len(creases(straight)) == 0  # the second unit adds the same to both classes: no fold
-    with pytest.raises(ValueError, match="one network of the plane"):
-        creases(ReLUNet.random((3, 2, 2)))
-    with pytest.raises(ValueError, match="between two classes"):
-        margin(ReLUNet.random((2, 2, 3)), x)

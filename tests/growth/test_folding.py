@@ -1,15 +1,15 @@
-"""Segments, boundaries, fold points and the new neuron, against autograd, numerical projection and the network itself."""
+"""Fold points and the new neuron, against autograd and the network itself."""
 
 import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.optimize import minimize
 
-from foldnet.growth.folding import boundary, fold, fold_neuron, grow, project, segment
+from foldnet.geometry.boundaries import boundary
+from foldnet.growth.folding import fold, fold_neuron, grow
 from foldnet.growth.tasks import one_hot, sine
-from foldnet.growth.typical import logits, losses, predictions
+from foldnet.growth.typical import losses, predictions
 from foldnet.growth.widen import widen
 from foldnet.nets import ReLUNet
 
@@ -22,42 +22,6 @@ def problem(sizes, seed, batch=(), n=40, init="torch"):
     x = torch.as_tensor(rng.normal(size=(n, sizes[0])))
     y = torch.as_tensor(rng.integers(0, max(2, sizes[-1]), n))
     return ReLUNet.random(sizes, batch=batch, init=init, seed=seed), x, y
-
-
-def test_segment_is_the_autograd_jacobian_and_reproduces_the_value():
-    net, x, _ = problem((3, 6, 4), seed=1)
-    weight, bias = segment(net, x)
-    jacobian = torch.stack([torch.func.jacrev(lambda p: net(p[None])[0])(p) for p in x])
-    assert torch.allclose(weight, jacobian, atol=1e-13)
-    assert torch.allclose((weight @ x[..., None])[..., 0] + bias, net(x), atol=1e-13)
-    same = (net.pattern(x)[:, None] == net.pattern(x)[None]).all(-1)
-    pairs = torch.nonzero(same & ~torch.eye(len(x), dtype=torch.bool))
-    assert len(pairs) > 10
-    for i, j in pairs:
-        assert torch.allclose(weight[i] @ x[j] + bias[i], net(x)[j], atol=1e-12)
-
-
-@pytest.mark.parametrize("out", [1, 2, 4])
-def test_on_the_boundary_the_two_classes_tie(out):
-    net, x, _ = problem((3, 5, out), seed=2, init="glorot")
-    i, j = 0, max(out, 2) - 1
-    w, b = boundary(net, x, i, j)
-    z = logits(net, x)
-    assert torch.allclose((w * x).sum(-1) + b, z[:, i] - z[:, j], atol=1e-12)
-    foot = project(x, w, b)
-    same = (net.pattern(foot) == net.pattern(x)).all(-1)
-    assert same.any()
-    tie = logits(net, foot)[same]
-    assert torch.allclose(tie[:, i], tie[:, j], atol=1e-12)
-
-
-def test_closed_form_is_the_numerical_projection():
-    rng = np.random.default_rng(3)
-    for n in (2, 3, 6):
-        x, w, b = rng.normal(size=n), rng.normal(size=n), rng.normal()
-        constraint = {"type": "eq", "fun": lambda d, w=w, b=b: w @ d + b}
-        found = minimize(lambda d, x=x: np.sum((d - x) ** 2), np.zeros(n), method="SLSQP", constraints=[constraint])
-        assert np.allclose(project(x, w, b).numpy(), found.x, atol=1e-5)
 
 
 @settings(deadline=None, max_examples=60)
@@ -176,7 +140,6 @@ def test_only_one_class_and_equal_points_give_no_nan():
         (lambda x, y: fold(ReLUNet.random((2, 3, 2)), x, y, angle=2), "angle between"),
         (lambda x, y: fold(ReLUNet.random((2, 3, 2)), x, y + 1), "classes of a"),
         (lambda x, y: fold(ReLUNet.random((2, 3, 2)), x, y.double()), "2 columns"),
-        (lambda x, y: project(x[0], [0.0, 0.0], 1.0), "normal other than 0"),
     ],
 )
 def test_bad_input_gets_one_sentence(act, sentence):
