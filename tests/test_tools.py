@@ -176,6 +176,30 @@ def test_the_source_hash_follows_the_code_and_not_the_address():
     assert notebooks.source_hash(as_json) == hashes[0]
 
 
+def test_one_tag_folds_a_cell_in_colab_and_jupyterlab_and_its_going_unfolds_it():
+    code = nbformat.v4.new_code_cell
+    stale = {"cellView": "form", "jupyter": {"source_hidden": True}}
+    fold, setup = {"tags": ["folded"]}, {"tags": ["setup"]}
+    made = [code("# @title A\n1", metadata=fold), code("2", metadata=stale), code("3", metadata=setup)]
+    stored = notebooks.normalised(nbformat.v4.new_notebook(cells=made))
+    assert [cell.metadata.get("cellView") for cell in stored.cells] == ["form", None, "form"]
+    assert [cell.metadata.get("jupyter") for cell in stored.cells] == [{"source_hidden": True}, None, {"source_hidden": True}]
+
+
+def test_a_text_alone_becomes_a_notebook(tmp_path, capsys):
+    root = repository(tmp_path, splines__one=["1"])
+    text = root / "book/splines/new.text.md"
+    text.write_text('# New\n\n```python tags=["folded"]\n# @title One\nprint(1 + 1)\n```\n')
+    assert notebooks.main(["run", "splines/new"], root) == 1
+    assert "bring it back first" in capsys.readouterr().err
+    assert notebooks.main(["back", "splines/new"], root) == 0
+    made = nbformat.read(root / "book/splines/new.ipynb", as_version=4)
+    assert [cell.cell_type for cell in made.cells] == ["markdown", "code"]
+    assert made.cells[1].metadata["cellView"] == "form"
+    assert notebooks.main(["text", "splines/new"], root) == 0
+    assert "cellView" not in text.read_text()  # the tag says it all
+
+
 def test_one_that_fails_is_left_as_it_was_and_the_others_run(tmp_path, capsys):
     root = repository(tmp_path, splines__a=["x = 1", "def f():\n    return 1 / 0", "print('before'); f()"], splines__b=["2"])
     before = files(root)["book/splines/a.ipynb"]

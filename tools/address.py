@@ -17,7 +17,7 @@ TEXTS = {".cff", ".cfg", ".css", ".html", ".ipynb", ".js", ".json", ".md", ".py"
 SKIPPED = {"_build", "_sweeps", "_grades", "dist", "vendor", "__pycache__", "node_modules"}
 
 SETUP = """\
-# In Colab this installs foldnet; elsewhere it does nothing.
+# @title Setup: installs foldnet in Colab and does nothing elsewhere
 import sys
 
 if "google.colab" in sys.modules:

@@ -21,6 +21,8 @@ from . import address, alt, markdown, notebooks
 ROOT = Path(__file__).resolve().parent.parent
 MOST_LINES, MOST_BYTES, MOST_EXPLORE_BYTES, MOST_FRAMES = 25, 3_000_000, 1_000_000, 60
 MACHINE = re.compile(r"(?<![\w<.])(/home/|/root\b|/tmp\b|/work/|/Users/|/content/|[A-Z]:\\+Users\b)|site-packages|dist-packages")
+EXERCISE = re.compile(r"(?m)^(?:> ?|#+ )?(?:\*\*)?Exercise(?: \d|\*\* \()")
+TITLE = re.compile(r"# @title (\S.*)")
 BASE64 = re.compile(r"base64,[A-Za-z0-9+/=\s]+")
 
 
@@ -155,18 +157,37 @@ def no_machine(nb: Notebook) -> Iterator[str]:
 
 @rule
 def metadata_is_minimal(nb: Notebook) -> Iterator[str]:
-    """Kernel and language by name; no widget state, no times; every cell has an id. A problem set carries nbgrader's marks."""
+    """Kernel and language by name; no widget state, no times; every cell has an id; folded cells say so to Colab and JupyterLab.
+
+    A problem set carries nbgrader's marks.
+    """
     if nb.json["metadata"] != notebooks.METADATA:
         yield f"the notebook's metadata is not the minimum: has {', '.join(sorted(nb.json['metadata']))}"
     allowed = {"tags", "mystnb"} | ({"nbgrader", "deletable", "editable"} if nb.name.startswith("assignments/") else set())
     for i, cell in enumerate(nb.cells):
-        if extra := set(cell["metadata"]) - allowed:
+        marks = notebooks.FOLDED if cell["cell_type"] == "code" and notebooks.is_folded(cell) else {}
+        if extra := set(cell["metadata"]) - allowed - set(marks):
             yield f"cell {i}: has the metadata {', '.join(sorted(extra))}"
+        if any(cell["metadata"].get(key) != value for key, value in marks.items()):
+            yield f"cell {i}: is folded by its tag, and not in Colab and JupyterLab: store with make notebooks"
         if "id" not in cell:
             yield f"cell {i}: has no id"
     for i, output in nb.outputs():
         if notebooks.WIDGET in output.get("data", {}):
             yield f"cell {i}: a widget is stored, which is dead on the site: store with make notebooks"
+
+
+@rule
+def folds_have_a_title(nb: Notebook) -> Iterator[str]:
+    """A folded cell opens with `# @title ...`, which stands for its code on the site and in Colab; no other cell has one."""
+    for i, cell in nb.code:
+        title = TITLE.match(cell["source"])
+        if notebooks.is_folded(cell) and not title:
+            yield f"cell {i}: is folded and has no title: open it with # @title What the code does"
+        elif title and not notebooks.is_folded(cell):
+            yield f"cell {i}: has a title, as Colab's forms do, and lacks the tag folded"
+        if title and len(title[1]) > 80:
+            yield f"cell {i}: a title of {len(title[1])} characters, more than 80"
 
 
 @rule
@@ -261,10 +282,10 @@ def has_its_anatomy(nb: Notebook) -> Iterator[str]:
 @chapter_rule
 def has_exercises(nb: Notebook) -> Iterator[str]:
     """At least three exercises, each with a folded solution."""
-    exercises = len(re.findall(r"(?m)^(?:> ?|#+ )?(?:\*\*)?Exercise \d", nb.prose))
+    exercises = len(EXERCISE.findall(nb.prose))
     solutions = len(re.findall(r"(?s)<details>\s*<summary>[^<]*Solution.*?</details>", nb.prose))
     if exercises < 3:
-        yield f"{exercises} exercises, fewer than 3 (a line that opens with **Exercise 1** or so)"
+        yield f"{exercises} exercises, fewer than 3 (a line that opens with **Exercise** (its name))"
     if solutions < exercises:
         yield f"{exercises} exercises and {solutions} solutions in <details><summary>Solution</summary>"
     if nb.prose.count("<details") != nb.prose.count("</details>"):

@@ -28,6 +28,8 @@ METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
 }
+FOLD_TAGS = {"folded", "setup"}
+FOLDED = {"cellView": "form", "jupyter": {"source_hidden": True}}  # Colab's way and JupyterLab's; the site reads the tag
 CELL_TIMEOUT = 600
 
 
@@ -40,6 +42,8 @@ def main(argv: list[str] | None = None, root: Path = ROOT) -> int:
         if arguments.what != "run" and not arguments.chapter:
             raise ValueError("which one? Say CHAPTER=splines/breakpoints, or another path below book/")
         paths = [find(name, root) for name in arguments.chapter] or all_notebooks(root)
+        if arguments.what != "back" and (new := [path for path in paths if not path.is_file()]):
+            raise ValueError(f"{new[0].stem} is a text so far: bring it back first")
         if arguments.what == "run":
             return run(paths, root)
         for path in paths:
@@ -60,7 +64,7 @@ def find(name: str, root: Path) -> Path:
     """The notebook that a chapter's name, or a path, means."""
     stem = name.removesuffix(".ipynb").removesuffix(".text.md").removeprefix("book/")
     path = root / "book" / f"{stem}.ipynb"
-    if not path.is_file():
+    if not path.is_file() and not path.with_suffix(".text.md").is_file():
         known = [p.relative_to(root / "book").with_suffix("").as_posix() for p in all_notebooks(root)]
         raise FileNotFoundError(f"there is no chapter {stem!r}; there are {', '.join(known) or 'none yet'}")
     return path
@@ -136,9 +140,11 @@ def normalised(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
     notebook.metadata = nbformat.from_dict(METADATA)
     notebook.nbformat, notebook.nbformat_minor = 4, 5
     for cell in notebook.cells:
-        for key in ("execution", "ExecuteTime", "colab", "outputId", "collapsed", "jp-MarkdownHeadingCollapsed"):
+        for key in ("execution", "ExecuteTime", "colab", "outputId", "collapsed", "jp-MarkdownHeadingCollapsed", *FOLDED):
             cell.metadata.pop(key, None)
         if cell.cell_type == "code":
+            if is_folded(cell):
+                cell.metadata.update(nbformat.from_dict(FOLDED))
             cell.outputs = [output for output in map(_stored, cell.outputs) if output]
     return notebook
 
@@ -150,6 +156,11 @@ def _stored(output: nbformat.NotebookNode) -> nbformat.NotebookNode | None:
         if "text/html" not in output["data"]:
             return None
     return output
+
+
+def is_folded(cell) -> bool:
+    """Whether the one tag folds a cell: everywhere its title, `# @title ...`, stands for its code."""
+    return bool(FOLD_TAGS & set(cell["metadata"].get("tags", ())))
 
 
 def source_hash(notebook) -> str:
@@ -202,19 +213,26 @@ def to_text(path: Path) -> str:
     text = path.with_suffix(".text.md")
     if text.exists():
         raise ValueError(f"{text.name} is there already: bring it back with make notebook, or remove it")
-    jupytext.write(nbformat.read(path, as_version=4), text, fmt="md")
+    notebook = nbformat.read(path, as_version=4)
+    for cell in notebook.cells:  # they follow from the tag
+        for key in FOLDED:
+            cell.metadata.pop(key, None)
+    jupytext.write(notebook, text, fmt="md")
     return f"edit {text}\nthen bring it back: make notebook CHAPTER={path.parent.name}/{path.stem}"
 
 
 def from_text(path: Path) -> str:
-    """Bring the text back: unchanged cells keep their outputs and ids, changed ones lose them until they are run."""
+    """Bring the text back: unchanged cells keep their outputs and ids, changed ones lose them until they are run.
+
+    A text without a notebook beside it becomes a new one.
+    """
     import jupytext
     from jupytext.combine import combine_inputs_with_outputs
 
     text = path.with_suffix(".text.md")
     if not text.is_file():
         raise ValueError(f"there is no {text.name} beside the notebook: make text writes it")
-    old = nbformat.read(path, as_version=4)
+    old = nbformat.read(path, as_version=4) if path.is_file() else nbformat.v4.new_notebook(metadata=METADATA)
     new = combine_inputs_with_outputs(jupytext.read(text, fmt="md"), old, fmt="md")
     sources = {cell.get("id"): cell.source for cell in old.cells}
     for cell in new.cells:  # jupytext keeps the outputs of cells that are merely alike

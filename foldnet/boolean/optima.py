@@ -185,7 +185,7 @@ def _positive_solution(columns, outputs) -> Vector | None:
 
 
 def kind(w: Sequence, b: Sequence, o: Sequence, outputs: Sequence) -> str:
-    """Minimum or saddle, for a steady state with these outputs; exact, on the kinks too (the chapter's Theorem 1.3.7).
+    """Minimum or saddle, for a steady state with these outputs; exact, on the kinks too (Theorem (minimum or saddle)).
 
     At outputs 0 the loss nearby is 4 + 2 sum o_i (|w_i| - |b_i|)+ plus squares; at 1/3, 1/3, -1 it is 8/3 plus
     8/3 sum o_i ((b_i - w_i)+ - (b_i)+) plus squares. A minimum is where no node can make its summand negative.

@@ -158,7 +158,7 @@ def boundary_spline(x, y, reach: float, facing: str = "right", affine: bool = Fa
     """The same cubic spline by scipy, from its boundary conditions alone: a function on [-reach, reach] with derivatives.
 
     One orientation: value and slope 0 at the dark end, straight beyond the data at the other. Free affine part: natural.
-    Both orientations: four conditions that tie the ends together (Theorem 2.5.5 of splines/smoothing).
+    Both orientations: four conditions that tie the ends together (Theorem (three boundary conditions) of splines/smoothing).
     """
     from scipy.interpolate import BSpline, CubicSpline
 

@@ -22,7 +22,8 @@ def markdown(source):
 
 def code(source, *outputs, tags=()):
     cell = markdown(source) | {"cell_type": "code", "outputs": list(outputs)}
-    return cell | {"metadata": {"tags": list(tags)} if tags else {}}
+    cell["metadata"] = {"tags": list(tags)} if tags else {}
+    return cell | {"metadata": {**cell["metadata"], **(notebooks.FOLDED if notebooks.is_folded(cell) else {})}}
 
 
 def shown(**data):

@@ -14,9 +14,10 @@ import pytest
 from bs4 import BeautifulSoup
 
 from foldnet import ReLUNet, plan
+from tools.notebooks import METADATA
 
 
-def build(folder, pages: dict[str, str], extensions=("boxes",)):
+def build(folder, pages: dict[str, str], extensions=("boxes",), chapters=None):
     """The pages as HTML, and the warnings; a second call in the same folder builds on the first."""
     from sphinx.application import Sphinx
     from sphinx.util.docutils import docutils_namespace, patch_docutils
@@ -27,10 +28,11 @@ def build(folder, pages: dict[str, str], extensions=("boxes",)):
         text = text if name == "index" else f"---\norphan: true\n---\n{text}"
         (source / f"{name}.md").write_text(text, encoding="utf-8")
     settings = {
-        "extensions": ["myst_parser", *extensions],
+        "extensions": [*(["myst_parser"] if "myst_nb" not in extensions else ()), *extensions],
         "myst_enable_extensions": ["dollarmath"],
         "html_theme": "basic",
         "root_doc": "index",
+        **({"box_chapters": chapters or {}} if "boxes" in extensions else {"nb_execution_mode": "off"}),
     }
     warnings = io.StringIO()
     with patch_docutils(), docutils_namespace():
@@ -110,6 +112,99 @@ def test_links_are_made_again_when_a_box_moves(tmp_path):
     assert warnings == ""
     hrefs = [pages["index"].find("a", class_="thm-link")["href"] for pages in (before, after)]
     assert hrefs == ["two.html#theorem-2-1-3", "three.html#theorem-2-1-3"]
+
+
+CHAPTERS = {"story": "2.1", "story-checks": "2.1", "later": "2.2"}
+NAMED = {
+    "index": "# One\n",
+    "story": "# S\n\n> **Definition** (hinge). A *hinge*.\n\n> **Theorem** (A network is its hinges). So.\n\n> **Proof.** Yes.\n",
+    "story-checks": "# Checks\n\nAs Theorem (a network is\nits hinges) says.\n\n> **Lemma** (pairs; a slide's). Two.\n",
+    "later": "# Later\n\n[Theorem](story.md#theorem-a-network-is-its-hinges), [that one](story.md#definition-hinge).\n\n"
+    "By Lemmas (pairs) and (odd), and by Definition (hinge).\n\n> **Lemma** (odd). One.\n\n**Exercise** (prove). Do.\n",
+}
+
+
+def labels(page) -> list[str]:
+    return [strong.get_text() for strong in page.find_all("strong") if strong.get_text() != "Proof."]
+
+
+def test_numbers_are_made_and_shown_where_a_name_is_mentioned(tmp_path):
+    pages, warnings = build(tmp_path, NAMED, chapters=CHAPTERS)
+    assert warnings == ""
+    assert labels(pages["story"]) == ["Definition 2.1.1", "Theorem 2.1.2"]
+    assert labels(pages["story-checks"]) == ["Lemma 2.1.3"]
+    assert labels(pages["later"]) == ["Lemma 2.2.1", "Exercise 2.2.2"]
+    assert (
+        pages["story"].find(id="theorem-a-network-is-its-hinges").p.get_text() == "Theorem 2.1.2 (A network is its hinges). So."
+    )
+    link = pages["story-checks"].find("a", class_="thm-link")
+    assert (link.get_text(), link["href"]) == ("Theorem 2.1.2", "story.html#theorem-a-network-is-its-hinges")
+    assert link["title"] == "A network is its hinges"
+    shown = [
+        (a.get_text(), a["href"]) for a in pages["later"].find_all("a", href=re.compile("#(?!later)")) if a.get_text() != "¶"
+    ]
+    assert shown == [
+        ("Theorem 2.1.2", "story.html#theorem-a-network-is-its-hinges"),
+        ("that one", "story.html#definition-hinge"),
+        ("Lemmas 2.1.3", "story-checks.html#lemma-pairs"),
+        ("2.2.1", "#lemma-odd"),
+        ("Definition 2.1.1", "story.html#definition-hinge"),
+    ]
+
+
+def test_a_new_box_renumbers_the_rest_also_where_they_are_cited(tmp_path):
+    build(tmp_path, NAMED, chapters=CHAPTERS)
+    story = NAMED["story"].replace("# S\n", "# S\n\n> **Example** (first). One.\n")
+    pages, warnings = build(tmp_path, {"story": story}, chapters=CHAPTERS)
+    assert warnings == ""
+    assert labels(pages["story"]) == ["Example 2.1.1", "Definition 2.1.2", "Theorem 2.1.3"]
+    assert labels(pages["story-checks"]) == ["Lemma 2.1.4"]
+    cited = [a.get_text() for a in pages["later"].find_all("a", class_="thm-link")]
+    assert cited == ["Lemmas 2.1.4", "2.2.1", "Definition 2.1.2"]
+    assert "Theorem 2.1.3" in pages["later"].get_text()
+
+
+def test_a_name_that_nothing_bears_or_that_two_bear_is_a_warning(tmp_path):
+    twice = "> **Lemma** (pairs). Two.\n"
+    pages = {
+        "index": "# One\n\nBy Lemma (pears) and Lemma (pairs).\n",
+        "story": f"# S\n\n{twice}",
+        "later": f"# L\n\n{twice}\n{twice}",
+    }
+    _, warnings = build(tmp_path, pages, chapters=CHAPTERS)
+    assert "no box is labelled Lemma pears; did you mean lemma-pairs?" in warnings
+    assert "Lemma (pairs) is stated in ['later', 'later', 'story']: say which by a link" in warnings
+    assert "Lemma (pairs) is stated twice: in later and in later" in warnings
+
+
+# ---- folds -------------------------------------------------------------------------------------------------------------
+
+
+def notebook_page(*cells) -> str:
+    made = [{"cell_type": "markdown", "id": "t", "metadata": {}, "source": "# One"}]
+    for i, (tags, source) in enumerate(cells):
+        output = {"output_type": "stream", "name": "stdout", "text": f"printed {i}\n"}
+        kept = {"metadata": {"tags": tags}, "source": source, "outputs": [output], "execution_count": i + 1}
+        made.append({"cell_type": "code", "id": f"c{i}", **kept})
+    return json.dumps({"cells": made, "metadata": METADATA, "nbformat": 4, "nbformat_minor": 5})
+
+
+def test_a_folded_cell_shows_its_title_and_its_output_and_the_setup_cell_nothing(tmp_path):
+    (tmp_path / "source").mkdir()
+    cells = (["setup"], "# @title Setup\nimport sys"), (["folded"], "# @title Draw <it>\n\nplot(1)"), ([], "taught = 1")
+    (tmp_path / "source/index.ipynb").write_text(notebook_page(*cells))
+    pages, warnings = build(tmp_path, {}, ("myst_nb", "sphinx.ext.autodoc", "folds", "site_tools"))
+    assert warnings == ""
+    page = pages["index"]
+    folded = page.find("details", class_="fold")
+    assert folded.summary.get_text() == "Draw <it>"
+    assert folded.pre.get_text().strip() == "plot(1)"
+    assert not folded.has_attr("open")
+    assert "printed 1" not in folded.get_text()
+    assert "printed 1" in page.find(id="cell-2").get_text()
+    assert "import sys" not in page.get_text()
+    assert not page.find(id="cell-3").details
+    assert "taught = 1" in page.find(id="cell-3").get_text()
 
 
 # ---- made pages --------------------------------------------------------------------------------------------------------

@@ -1,0 +1,58 @@
+"""Folded code: a cell with the tag `folded` shows its title, the line `# @title ...`, and its code when the title is pressed.
+
+The setup cell, which does nothing outside Colab, is not on the site at all. Outputs are never folded.
+"""
+
+from __future__ import annotations
+
+import re
+from html import escape
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.transforms import SphinxTransform
+
+TITLE = re.compile(r"# @title (.+)\n*")
+
+
+class fold(nodes.General, nodes.Element):
+    """Code below a title that opens it."""
+
+
+class Folds(SphinxTransform):
+    """Wraps the code of folded cells."""
+
+    default_priority = 410  # after the cells have their anchors
+
+    def apply(self):
+        for cell in [node for node in self.document.findall(nodes.container) if node.get("nb_element") == "cell_code"]:
+            if "tag_setup" in cell["classes"]:
+                cell.parent.remove(cell)
+            elif "tag_folded" in cell["classes"]:
+                for code in [child for child in cell if child.get("nb_element") == "cell_code_source"]:
+                    cell.replace(code, fold("", code, title=self.without_title(code)))
+
+    def without_title(self, code: nodes.Element) -> str:
+        """Take the title out of the code; a cell without one is called by what it is."""
+        block = code.next_node(nodes.literal_block)
+        title = TITLE.match(block.astext())
+        if title is None:
+            return "Code"
+        block.rawsource = block.astext()[title.end() :]
+        block.clear()
+        block += nodes.Text(block.rawsource)
+        return title[1].strip()
+
+
+def open_fold(translator, node: fold) -> None:
+    translator.body.append(f'<details class="fold"><summary>{escape(node["title"])}</summary>\n')
+
+
+def close_fold(translator, node: fold) -> None:
+    translator.body.append("</details>\n")
+
+
+def setup(app: Sphinx) -> dict:
+    app.add_node(fold, html=(open_fold, close_fold))
+    app.add_transform(Folds)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
