@@ -16,7 +16,8 @@ import numpy as np
 from . import _paths, plan
 
 MIME = "application/vnd.foldnet.check+json"
-VERDICTS = ("reproduced", "corrected", "differs", "open")
+MARKS = {"reproduced": "✓", "corrected": "✎", "differs": "≠", "open": "○"}
+VERDICTS = tuple(MARKS)
 
 
 @dataclass(frozen=True)
@@ -281,8 +282,7 @@ def _line(r: Record) -> str:
 
 
 def _html(r: Record) -> str:
-    mark = {"reproduced": "✓", "corrected": "✎", "differs": "≠"}[r.verdict]
-    e = html.escape
+    e, mark = html.escape, MARKS[r.verdict]
     if r.parts:
         rows = ((p["name"], p["measured"], _comparison(r.verdict, **p)) for p in r.parts)
         found = "<br>".join(f"{e(name)} <b>{e(measured)}</b> {e(against)}" for name, measured, against in rows)

@@ -7,31 +7,13 @@ import html
 import itertools
 import json
 from collections.abc import Callable
+from pathlib import Path
+from string import Template
 
 from . import plots
 
 MOST_FRAMES = 60
 
-_PAGE = """<div class="explore" data-explore="{uid}"><div class="explore-controls">{controls}</div>
-<div class="explore-frame" aria-live="polite">{first}</div>
-<script type="application/json">{data}</script>
-<script>(function () {{
-document.querySelectorAll('[data-explore="{uid}"]:not([data-ready])').forEach(function (root) {{
-  root.dataset.ready = "1";
-  var d = JSON.parse(root.querySelector('script').textContent), frame = root.querySelector('.explore-frame');
-  var inputs = [].slice.call(root.querySelectorAll('.explore-in'));
-  function show() {{
-    var k = 0;
-    inputs.forEach(function (e, i) {{
-      k = k * d.labels[i].length + Number(e.value);
-      e.setAttribute('aria-valuetext', d.labels[i][e.value]);
-      var o = e.parentNode.querySelector('output'); if (o) o.textContent = d.labels[i][e.value];
-    }});
-    frame.innerHTML = d.frames[d.index[k]];
-  }}
-  inputs.forEach(function (e) {{ e.addEventListener('input', show); }});
-  show();
-}}); }})();</script></div>"""
 # JupyterLab's command mode eats the arrow keys unless the focused element itself carries this attribute.
 _KEYS = 'class="explore-in" data-lm-suppress-shortcuts="true"'
 
@@ -66,7 +48,7 @@ class explore:
             index.append(frames.setdefault(frame, len(frames)))
         texts = [[_text(v) for v in values] for values in self.choices.values()]
         data = json.dumps({"labels": texts, "index": index, "frames": list(frames)}).replace("</", "<\\/")
-        self.html = _PAGE.format(
+        self.html = _page(
             uid=hashlib.sha1(data.encode()).hexdigest()[:12],
             data=data,
             first=self.frame(**self.start),
@@ -140,6 +122,13 @@ class _Live:
             "text/html": self.still + note,
             "text/plain": f"live({self.figure.draw.__name__}: {', '.join(self.controls)})",
         }
+
+
+def _page(uid: str, **parts: str) -> str:
+    """The figure as HTML that needs nothing else: the template with its script, both from files."""
+    folder = Path(__file__).with_name("_assets")
+    page, script = (Template((folder / name).read_text(encoding="utf-8").strip()) for name in ("explore.html", "explore.js"))
+    return page.substitute(uid=uid, script=script.substitute(uid=uid), **parts)
 
 
 def _nearest(value, options: list):

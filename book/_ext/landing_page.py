@@ -5,28 +5,21 @@ from __future__ import annotations
 import json
 from collections import Counter
 
-from ledger_page import bar, verdict
+import templates
 
 from foldnet import plan
-from foldnet.claims import VERDICTS
 
 
 def counts(site) -> str:
     """The verdicts of all claims in one line."""
     count = Counter(row["verdict"] for row in site.ledger)
-    page = site.address("ledger")
-    items = "".join(f'<li><a href="{page}#verdict={v}"><b>{count[v]}</b> {verdict(v)}</a></li>' for v in VERDICTS)
-    label = f"{sum(count.values())} claims by verdict"
-    return f'```{{raw}} html\n<ul class="tiles" aria-label="{label}">{items}</ul>\n{bar(count)}\n```'
+    return templates.fill("counts.html", count=count, total=sum(count.values()), ledger=site.address("ledger"))
 
 
 def book_map(site) -> str:
-    """Four parts with their chapters: those that stand are links, those that are planned say so."""
-    parts = []
-    for part in plan.parts().values():
-        items = "".join(_chapter(site, chapter) for chapter in part.chapters)
-        parts.append(f'<section class="map-part"><h3>{part.title}</h3><p>{part.about}</p><ul>{items}</ul></section>')
-    return f'```{{raw}} html\n<div class="book-map">{"".join(parts)}</div>\n```'
+    """The parts with their chapters: those that stand are links, those that are planned say so."""
+    parts = [(part, [_chapter(site, chapter) for chapter in part.chapters]) for part in plan.parts().values()]
+    return templates.fill("map.html", parts=parts)
 
 
 def fold(site) -> str:
@@ -36,14 +29,11 @@ def fold(site) -> str:
     return f"```{{raw}} html\n{fold_figure.figure().html}\n```"
 
 
-def _chapter(site, chapter: plan.Chapter) -> str:
+def _chapter(site, chapter: plan.Chapter) -> tuple[plan.Chapter, str | None, str | None, Counter]:
+    """A chapter, its page and its heading where it is written, and its claims by verdict."""
     page = site.address(chapter.name)
-    count = Counter(row["verdict"] for row in site.ledger if row["chapter"] == chapter.name)
-    claims = f'<span class="map-claims">{sum(count.values())} claims</span>' if count else ""
-    if page is None:
-        return f'<li class="planned"><b>{chapter.title}</b> <small>planned</small> {claims}<br>{chapter.about}</li>'
-    title = _title(site, chapter.name)
-    return f'<li><b><a href="{page}">{title}</a></b> {claims} {bar(count) if count else ""}<br>{chapter.about}</li>'
+    title = _title(site, chapter.name) if page else None
+    return chapter, page, title, Counter(row["verdict"] for row in site.ledger if row["chapter"] == chapter.name)
 
 
 def _title(site, chapter: str) -> str:

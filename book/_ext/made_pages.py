@@ -65,7 +65,7 @@ class Maker:
 
 
 CLAIMS = ("book/plan.yml", "book/claims/**/*.yml", "foldnet/plan.py", "foldnet/ledger.py", "foldnet/claims.py")
-RECORDS = (*CLAIMS, "book/**/*.ipynb", "_toc.yml", "book/_ext/*_page.py")
+RECORDS = (*CLAIMS, "book/**/*.ipynb", "_toc.yml", "book/_ext/*_page.py", "book/_ext/templates.py", "book/_ext/templates/*")
 MAKERS = {
     "ledger": Maker(ledger_page.write, RECORDS, math=True, script="ledger.js"),
     "errata": Maker(errata_page.write, RECORDS),
