@@ -8,33 +8,43 @@ import torch
 from torch import Tensor
 
 from ..nets import ReLUNet
+from .points import tensors
+
+
+def hinges(x, breakpoints, orientations=1.0) -> Tensor:
+    """What each neuron draws before its delta-slope, relu(s_i (x_n - beta_i)): `(*batch, n, H)` at the points `x`, `(*batch, n)`.
+
+    A neuron without a breakpoint, which stands at infinity, draws 0. (S3-prop-bdso)
+    """
+    beta, s, x = (t.unsqueeze(-2) if t.ndim else t for t in tensors(breakpoints, orientations, x))
+    return (s * (x.mT - beta.where(beta.isfinite(), 0.0))).clamp(min=0).where(beta.isfinite(), 0.0)
 
 
 @dataclass(frozen=True, eq=False)
 class Spline:
-    """`f(x) = offset + sum_i mu_i * relu(s_i * (x - beta_i))`, one function or a batch of them.
+    """`f(x) = offset + slope * x + sum_i mu_i * relu(s_i * (x - beta_i))`, one function or a batch of them.
 
-    `breakpoints`, `delta_slopes` and `orientations` have shape `(*batch, H)`, `offset` has shape `(*batch,)`. A neuron with w = 0
-    has no breakpoint: it stands at infinity with delta-slope 0, and what it adds is part of the offset. (splines/breakpoints)
+    `breakpoints`, `delta_slopes` and `orientations` have shape `(*batch, H)`, `offset` and `slope` (0 for a network) `(*batch,)`.
+    A neuron with w = 0 has no breakpoint: it stands at infinity with delta-slope 0, and what it adds is part of the offset.
+    (splines/breakpoints)
     """
 
     breakpoints: Tensor
     delta_slopes: Tensor
     orientations: Tensor
     offset: Tensor
+    slope: Tensor | float = 0.0
 
     def __call__(self, x) -> Tensor:
-        """Values `(*batch, n)` at the points `x` of shape `(n,)`."""
-        x = torch.as_tensor(x, dtype=self.offset.dtype)
-        here = self.breakpoints.isfinite()
-        beta = self.breakpoints.where(here, 0.0).unsqueeze(-2)
-        mu, s = self.delta_slopes.unsqueeze(-2), self.orientations.unsqueeze(-2)
-        return self.offset.unsqueeze(-1) + (mu * (s * (x.unsqueeze(-1) - beta)).clamp(min=0)).sum(-1)
+        """Values `(*batch, n)` at the points `x` of shape `(n,)` or `(*batch, n)`."""
+        x, slope = tensors(x, self.slope, like=self.offset)
+        bends = (hinges(x, self.breakpoints, self.orientations) * self.delta_slopes.unsqueeze(-2)).sum(-1)
+        return self.offset.unsqueeze(-1) + slope.unsqueeze(-1) * x + bends
 
 
 def spline(net: ReLUNet) -> Spline:
     """The spline that a 1-H-1 ReLU network (or batch) computes: beta = -b/w, mu = v|w|, s = sign w. (S3-prop-bdso)"""
-    w, b, v, offset = _shallow(net)
+    w, b, v, offset = shallow(net)
     flat = w == 0
     beta = torch.where(flat, torch.inf, -b / torch.where(flat, 1.0, w)) + 0.0  # no negative zero
     constant = (v * b.clamp(min=0) * flat).sum(-1)
@@ -43,14 +53,13 @@ def spline(net: ReLUNet) -> Spline:
 
 def network(f: Spline, scale=1.0) -> ReLUNet:
     """A network that computes the spline; `scale` > 0 (a number or `(*batch, H)`) picks one of the many. (S3-find-gauge)"""
-    scale = torch.as_tensor(scale, dtype=f.offset.dtype)
-    if not (scale > 0).all():
-        raise ValueError("the scale of a neuron is positive: a negative one would turn it around")
+    if torch.as_tensor(f.slope).any():
+        raise ValueError("a shallow network has no line of its own: the slope of the spline has to be 0, or two more neurons")
+    scale = _dials(scale, f.offset)
     here = f.breakpoints.isfinite()
     w = torch.where(here, f.orientations * scale, 0.0)
     b = -w * f.breakpoints.where(here, 0.0)
-    v = f.delta_slopes / scale
-    return ReLUNet([w.unsqueeze(-1), v.unsqueeze(-2)], [b, f.offset.unsqueeze(-1)])
+    return unshallow(w, b, f.delta_slopes / scale, f.offset)
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +71,7 @@ class Pieces:
     intercepts: Tensor
 
     def __call__(self, x) -> Tensor:
-        x = torch.as_tensor(x, dtype=self.knots.dtype)
+        (x,) = tensors(x, like=self.knots)
         p = torch.searchsorted(self.knots, x, right=True)
         return self.slopes[p] * x + self.intercepts[p]
 
@@ -79,7 +88,7 @@ def pieces(net: ReLUNet) -> Pieces:
     knots, which = torch.unique(f.breakpoints[here], return_inverse=True)
     jumps = torch.zeros_like(knots).index_add(0, which, f.delta_slopes[here])
     size = torch.zeros_like(knots).index_add(0, which, f.delta_slopes[here].abs())
-    real = jumps.abs() > 1e-14 * size
+    real = jumps.abs() > 50 * torch.finfo(size.dtype).eps * size
     knots, jumps = knots[real], jumps[real]
     facing_left = here & (f.orientations < 0)
     first_slope = -(f.delta_slopes * facing_left).sum()
@@ -96,15 +105,25 @@ def roughness(net: ReLUNet) -> Tensor:
 
 def rescale(net: ReLUNet, scale) -> ReLUNet:
     """The same function: each hidden neuron's (w, b) times its `scale` > 0, its v divided by it. (S3-find-gauge)"""
-    w, b, v, offset = _shallow(net)
-    scale = torch.as_tensor(scale, dtype=w.dtype)
-    if not (scale > 0).all():
-        raise ValueError("the scale of a neuron is positive: a negative one would turn it around")
-    return ReLUNet([(w * scale).unsqueeze(-1), (v / scale).unsqueeze(-2)], [b * scale, offset.unsqueeze(-1)])
+    w, b, v, offset = shallow(net)
+    scale = _dials(scale, w)
+    return unshallow(w * scale, b * scale, v / scale, offset)
 
 
-def _shallow(net: ReLUNet) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """w, b, v of shape `(*batch, H)` and the output bias `(*batch,)`."""
+def shallow(net: ReLUNet) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """w, b, v of a 1-H-1 network, shape `(*batch, H)`, and its output bias `(*batch,)`; deep and leaky ones are refused."""
     if len(net.sizes) != 3 or net.sizes[0] != 1 or net.sizes[2] != 1 or net.leak:
         raise ValueError(f"a ReLU network of one input, one hidden layer and one output is needed; got {net}")
     return net.weights[0].squeeze(-1), net.biases[0], net.weights[1].squeeze(-2), net.biases[1].squeeze(-1)
+
+
+def unshallow(w: Tensor, b: Tensor, v: Tensor, offset: Tensor) -> ReLUNet:
+    """The network of which these are the parts: the inverse of `shallow`."""
+    return ReLUNet([w.unsqueeze(-1), v.unsqueeze(-2)], [b, offset.unsqueeze(-1)])
+
+
+def _dials(scale, like: Tensor) -> Tensor:
+    (scale,) = tensors(scale, like=like)
+    if not (scale > 0).all():
+        raise ValueError("the scale of a neuron is positive: a negative one would turn it around")
+    return scale

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from ..nets import ReLUNet
 from ..train import fit
-from .breakpoints import Spline, _shallow, spline
+from .breakpoints import Spline, shallow, spline
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +27,7 @@ class Velocity:
 
 def velocity(net: ReLUNet, x, y) -> Velocity:
     """Gradient flow on the weights, seen in (beta, mu): the laws of motion of S3-thm-5, with mu = v|w|."""
-    w, b, v, _ = _shallow(net)
+    w, b, v, _ = shallow(net)
     beta, x, y = spline(net).breakpoints, *_data(net, x, y)
     _moving(w, beta, x)
     total, moment, residual = _seen(net, x, y)
@@ -50,7 +50,7 @@ def spline_gradient(f: Spline, x, y) -> tuple[Tensor, Tensor, Tensor]:
 
 def conserved(net: ReLUNet) -> Tensor:
     """w^2 + b^2 - v^2 of each neuron, `(*batch, H)`: gradient flow never changes it."""
-    w, b, v, _ = _shallow(net)
+    w, b, v, _ = shallow(net)
     return w**2 + b**2 - v**2
 
 
@@ -94,7 +94,7 @@ def tangent_kernel(net: ReLUNet, x) -> tuple[Tensor, Tensor]:
 
     The first comes from the hidden weights, the second from the output weights. A trained output bias adds 1 to each entry.
     """
-    w, b, v, _ = _shallow(net)
+    w, b, v, _ = shallow(net)
     x = torch.as_tensor(x, dtype=w.dtype, device=w.device)
     z = w.unsqueeze(-1) * x + b.unsqueeze(-1)
     active = (z > 0).to(w.dtype) * v.unsqueeze(-1)
@@ -112,7 +112,7 @@ def relocate(net: ReLUNet, x, y, flat: bool = False) -> ReLUNet:
     its breakpoint midway between two data points, facing either way. The neuron moves if that gains more than its removal costs,
     and starts with the best delta-slope, so that a move never raises the loss; or with delta-slope 0 (`flat`).
     """
-    w, b, v, offset = _shallow(net)
+    w, b, v, offset = shallow(net)
     x, y = _data(net, x, y)
     beta, s, hinges = _hinges(x)
     outputs = v.unsqueeze(-1) * (w.unsqueeze(-1) * x.unsqueeze(-2) + b.unsqueeze(-1)).clamp(min=0)
@@ -169,7 +169,7 @@ def _data(net: ReLUNet, x, y) -> tuple[Tensor, Tensor]:
 
 def _seen(net: ReLUNet, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Sum of the residuals that a neuron sees, the same weighted with x, each `(*batch, H)`; and the residuals `(*batch, n)`."""
-    w, b, _, _ = _shallow(net)
+    w, b, _, _ = shallow(net)
     residual = y - net(x.unsqueeze(-1)).squeeze(-1)
     seen = residual.unsqueeze(-2) * (w.unsqueeze(-1) * x.unsqueeze(-2) + b.unsqueeze(-1) > 0)
     return seen.sum(-1), (seen * x.unsqueeze(-2)).sum(-1), residual

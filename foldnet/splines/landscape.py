@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from ..nets import ReLUNet
-from .breakpoints import Spline, _shallow, pieces
+from .breakpoints import Spline, pieces, shallow
 
 # ---- in the weights ----------------------------------------------------------------------------------------------------
 
@@ -24,7 +24,7 @@ def generators(net: ReLUNet, x) -> Tensor:
 
     The Gram matrix of these columns is the Hessian at most critical points. (S3-prop-gradients, S3-prop-hessian-gram)
     """
-    w, b, v, _ = (t.unsqueeze(-2) for t in (*_shallow(net)[:3], net.biases[1]))
+    w, b, v, _ = (t.unsqueeze(-2) for t in (*shallow(net)[:3], net.biases[1]))
     x = torch.as_tensor(x, dtype=net.dtype).unsqueeze(-1)
     z = w * x + b
     _smooth(z, x)

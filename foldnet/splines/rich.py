@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from ..nets import ReLUNet
-from .breakpoints import _shallow, spline
+from .breakpoints import shallow, spline
 from .smoothing import grid
 
 
@@ -32,7 +32,7 @@ def speeds(net: ReLUNet, x, y) -> tuple[Tensor, Tensor]:
     With residuals e = y - f and a_i = [w_i x + b_i > 0]: dbeta_i = -(v_i/w_i) (<e a_i, 1> + beta_i <e a_i, x>) and
     dmu_i = s_i ((v_i^2 + w_i^2) <e a_i, x> + w_i b_i <e a_i, 1>). (S3-fig-9-alpha)
     """
-    w, b, v, _ = _shallow(net)
+    w, b, v, _ = shallow(net)
     x, y = (torch.as_tensor(a, dtype=net.dtype).reshape(-1, 1) for a in (x, y))
     z = w.unsqueeze(-2) * x + b.unsqueeze(-2)
     if (z == 0).any():

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from foldnet.nets import ReLUNet
-from foldnet.splines.breakpoints import network, pieces, rescale, roughness, spline
+from foldnet.splines.breakpoints import Spline, hinges, network, pieces, rescale, roughness, spline
 from foldnet.splines.initialization import gaussian
 
 x = torch.linspace(-6, 6, 1201, dtype=torch.float64)
@@ -40,6 +40,42 @@ def test_a_batch_of_splines_is_its_networks():
     assert torch.allclose(spline(many)(x), many(x[:, None]).squeeze(-1), rtol=0, atol=1e-12)
     assert torch.equal(spline(many).breakpoints[1, 2], spline(many[1, 2]).breakpoints)
     assert torch.allclose(roughness(many), (many.weights[0].squeeze(-1) * many.weights[1].squeeze(-2)).square().sum(-1))
+
+
+def test_hinges_and_a_line_by_hand_for_every_shape():
+    rng = np.random.default_rng(3)
+    beta, s, mu, places = (
+        rng.normal(size=(4, 3)),
+        rng.choice([-1.0, 1.0], (4, 3)),
+        rng.normal(size=(4, 3)),
+        rng.normal(size=(4, 5)),
+    )
+    beta[2, 1] = np.inf  # no breakpoint: draws nothing, whichever way it faces
+    found = hinges(places, beta, s)
+    f = Spline(*map(torch.as_tensor, (beta, mu, s, rng.normal(size=4), rng.normal(size=4))))
+    for k in range(4):
+        for n in range(5):
+            by_hand = [max(d * (places[k, n] - b), 0.0) if np.isfinite(b) else 0.0 for b, d in zip(beta[k], s[k])]
+            assert found[k, n].tolist() == pytest.approx(by_hand, abs=1e-15)
+            value = f.offset[k] + f.slope[k] * places[k, n] + mu[k] @ by_hand
+            assert f(places)[k, n].item() == pytest.approx(value.item(), abs=1e-14)
+    assert hinges([0.0, 2.0], [1.0]).tolist() == [[0.0], [1.0]]
+    assert torch.equal(
+        f(places[0])[3], Spline(f.breakpoints[3], f.delta_slopes[3], f.orientations[3], f.offset[3], f.slope[3])(places[0])
+    )
+
+
+@pytest.mark.parametrize("device", ["cpu", "meta"])
+def test_dtype_and_device_are_those_of_the_network(device):
+    net = gaussian(4, 1.0, 1.0, 1.0, batch=2, seed=1).to(torch.float32)
+    f = spline(net)
+    f = Spline(*(t.to(device) for t in (f.breakpoints, f.delta_slopes, f.orientations, f.offset)))
+    assert f(np.linspace(-1, 1, 5)).dtype == torch.float32
+    assert f([0.0, 1.0]).device.type == hinges([0.0, 1.0], f.breakpoints, f.orientations).device.type == device
+    if device == "cpu":
+        for other in (network(f), rescale(net, [1.0, 2.0, 3.0, 4.0])):
+            assert other.dtype == torch.float32
+        assert pieces(net[0])([0.0]).dtype == torch.float32
 
 
 def test_a_neuron_without_breakpoint_moves_the_offset():
@@ -85,6 +121,7 @@ def test_gauge_gives_a_null_direction_of_the_hessian_for_every_neuron():
         (lambda: pieces(gaussian(3, 1, 1, 1, batch=2)), "choose one"),
         (lambda: rescale(gaussian(3, 1, 1, 1), -1.0), "positive"),
         (lambda: network(spline(gaussian(3, 1, 1, 1)), np.zeros(3)), "positive"),
+        (lambda: network(Spline(*map(torch.ones, (3, 3, 3)), torch.tensor(0.0), torch.tensor(1.0))), "no line of its own"),
     ],
 )
 def test_bad_input_gets_one_sentence(act, sentence):
