@@ -1,0 +1,105 @@
+/** Networks of one variable as splines, their breakpoints at random, and the cubic spline through points. */
+
+/**
+ * One neuron as a hinge: it bends the line at `beta` by `mu` and is switched on to the right (`side` 1) or to the left (-1).
+ * @typedef {{ beta: number, mu: number, side: number }} Hinge
+ */
+
+/**
+ * The hinges of a 1-H-1 network and its offset: f(x) = offset + sum mu * relu(side * (x - beta)). A neuron with w = 0 stands at
+ * infinity with mu 0, and what it adds is part of the offset.
+ * @param {ArrayLike<number>} w @param {ArrayLike<number>} b @param {ArrayLike<number>} v
+ */
+export function spline(w, b, v, offset = 0) {
+  const hinges = [];
+  for (let i = 0; i < w.length; i++) {
+    const flat = w[i] === 0;
+    if (flat) offset += v[i] * Math.max(b[i], 0);
+    hinges.push({ beta: flat ? Infinity : -b[i] / w[i] + 0, mu: v[i] * Math.abs(w[i]), side: w[i] < 0 ? -1 : 1 });
+  }
+  return { hinges, offset };
+}
+
+/** @param {{ hinges: Hinge[], offset: number }} f @param {number} x */
+export function value({ hinges, offset }, x) {
+  let sum = offset;
+  for (const { beta, mu, side } of hinges) if (side * (x - beta) > 0) sum += mu * side * (x - beta);
+  return sum;
+}
+
+/**
+ * The linear pieces from left to right: slopes[p] * x + intercepts[p] between the sorted knots. Hinges at one place make one knot;
+ * where their jumps cancel there is none.
+ * @param {{ hinges: Hinge[], offset: number }} f
+ */
+export function pieces({ hinges, offset }) {
+  const here = hinges.filter((h) => Number.isFinite(h.beta)).sort((a, b) => a.beta - b.beta);
+  let slope = 0, intercept = offset;
+  for (const { beta, mu, side } of here) {
+    if (side < 0) {
+      slope -= mu;
+      intercept += mu * beta;
+    }
+  }
+  const knots = [], slopes = [slope], intercepts = [intercept];
+  for (let i = 0; i < here.length; ) {
+    const beta = here[i].beta;
+    let jump = 0, size = 0;
+    for (; i < here.length && here[i].beta === beta; i++) {
+      jump += here[i].mu;
+      size += Math.abs(here[i].mu);
+    }
+    if (Math.abs(jump) <= 1e-14 * size) continue;
+    knots.push(beta);
+    slopes.push((slope += jump));
+    intercepts.push((intercept -= jump * beta));
+  }
+  return { knots, slopes, intercepts };
+}
+
+/** @typedef {"normal" | "uniform" | "even"} Law normal or uniform weights and biases; breakpoints spread evenly over [-reach, reach] */
+
+/** How far breakpoints are spread under the law "even". */
+export const REACH = 4;
+
+/** The density of a breakpoint at x, where `ratio` is the scale of the biases over that of the weights. @param {Law} law */
+export function density(law, x, ratio) {
+  if (law === "even") return Math.abs(x) <= REACH ? 1 / (2 * REACH) : 0;
+  const t = Math.abs(x / ratio);
+  return (law === "normal" ? 1 / (Math.PI * (1 + t * t)) : t <= 1 ? 0.25 : 0.25 / (t * t)) / ratio;
+}
+
+/** The share of breakpoints in [-r, r]. @param {Law} law */
+export function share(law, r, ratio) {
+  if (law === "even") return Math.min(1, r / REACH);
+  const t = r / ratio;
+  return law === "normal" ? (2 / Math.PI) * Math.atan(t) : t <= 1 ? t / 2 : 1 - 1 / (2 * t);
+}
+
+/**
+ * The natural cubic spline through points with increasing x: of all curves through them the one with the least squared second
+ * derivative. Straight beyond the ends.
+ * @param {number[]} x @param {number[]} y @returns {(t: number) => number}
+ */
+export function naturalCubic(x, y) {
+  const n = x.length, curve = new Float64Array(n);
+  const h = (i) => x[i + 1] - x[i], rise = (i) => (y[i + 1] - y[i]) / h(i);
+  // second derivatives by elimination in a tridiagonal system: Thomas's way down, then back up
+  const up = new Float64Array(n);
+  for (let i = 1; i < n - 1; i++) {
+    const pivot = 2 * (h(i - 1) + h(i)) - h(i - 1) * up[i - 1];
+    up[i] = h(i) / pivot;
+    curve[i] = (6 * (rise(i) - rise(i - 1)) - h(i - 1) * curve[i - 1]) / pivot;
+  }
+  for (let i = n - 2; i > 0; i--) curve[i] -= up[i] * curve[i + 1];
+  return (t) => {
+    if (n === 1) return y[0];
+    let i = 0;
+    while (i < n - 2 && t > x[i + 1]) i++;
+    const slope = rise(i) - (h(i) * (2 * curve[i] + curve[i + 1])) / 6;
+    if (t < x[0]) return y[0] + slope * (t - x[0]);
+    if (t > x[n - 1]) return y[n - 1] + (rise(i) + (h(i) * (curve[i] + 2 * curve[i + 1])) / 6) * (t - x[n - 1]);
+    const s = t - x[i];
+    return y[i] + s * (slope + s * (curve[i] / 2 + (s * (curve[i + 1] - curve[i])) / (6 * h(i))));
+  };
+}

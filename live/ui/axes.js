@@ -1,0 +1,59 @@
+/** Scales and axes: a square of numbers on a rectangle of pixels. */
+import { svg, text } from "./dom.js";
+
+/** Round numbers between low and high, about `wanted` of them. */
+export function ticks(low, high, wanted = 5) {
+  const rough = (high - low) / wanted, unit = 10 ** Math.floor(Math.log10(rough));
+  const step = unit * [1, 2, 5, 10].find((m) => m * unit >= rough * 0.999), found = [];
+  for (let k = Math.ceil(low / step - 1e-9); k * step <= high + 1e-9 * step; k++) found.push(k * step);
+  return { at: found, digits: Math.max(0, -Math.floor(Math.log10(step) + 1e-9)) };
+}
+
+/**
+ * @typedef {{ left: number, top: number, width: number, height: number }} Box in pixels
+ * @typedef {{ x: [number, number], y: [number, number] }} Range
+ */
+
+/** @param {Box} box @param {Range} range */
+export function scales(box, { x: [x0, x1], y: [y0, y1] }) {
+  return {
+    box,
+    x: (v) => box.left + ((v - x0) / (x1 - x0)) * box.width,
+    y: (v) => box.top + ((y1 - v) / (y1 - y0)) * box.height,
+    ux: (px) => x0 + ((px - box.left) / box.width) * (x1 - x0),
+    uy: (px) => y1 - ((px - box.top) / box.height) * (y1 - y0),
+    range: { x: [x0, x1], y: [y0, y1] },
+  };
+}
+
+/**
+ * Grid, tick labels and names of the axes as one group.
+ * @param {ReturnType<typeof scales>} s @param {{ xName?: string, yName?: string, xTicks?: boolean, yTicks?: boolean, grid?: boolean }} [how]
+ */
+export function axes(s, { xName, yName, xTicks = true, yTicks = true, grid = true } = {}) {
+  const { box, range } = s, group = svg("g", { "aria-hidden": "true" });
+  const right = box.left + box.width, bottom = box.top + box.height;
+  const line = (x1, y1, x2, y2, stroke) => svg("line", { x1, y1, x2, y2, stroke: `var(--${stroke})`, "stroke-width": 1 });
+  const label = (x, y, words, anchor) => svg("text", { x, y, "text-anchor": anchor, class: "soft" }, words);
+  if (xTicks) {
+    const { at, digits } = ticks(...range.x, box.width < 300 ? 4 : 8);
+    for (const v of at) {
+      if (grid) group.append(line(s.x(v), box.top, s.x(v), bottom, "grid"));
+      group.append(label(s.x(v), bottom + 16, text(v, digits), "middle"));
+    }
+  }
+  if (yTicks) {
+    const { at, digits } = ticks(...range.y, box.height < 150 ? 2 : 5);
+    for (const v of at) {
+      if (grid) group.append(line(box.left, s.y(v), right, s.y(v), "grid"));
+      group.append(label(box.left - 6, s.y(v) + 4, text(v, digits), "end"));
+    }
+  }
+  group.append(line(box.left, bottom, right, bottom, "line"));
+  if (xName) group.append(label(right, bottom + 31, xName, "end"));
+  if (yName) group.append(label(box.left + 5, box.top + 11, yName, "start"));
+  return group;
+}
+
+/** A path through points given in numbers. @param {ReturnType<typeof scales>} s @param {ArrayLike<number>[]} points */
+export const path = (s, points) => "M" + points.map((p) => `${s.x(p[0]).toFixed(2)} ${s.y(p[1]).toFixed(2)}`).join("L");

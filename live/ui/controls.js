@@ -1,0 +1,100 @@
+/** Buttons, sliders, menus, and the player that runs a training: play, pause, step. Nothing starts by itself. */
+import { html, put } from "./dom.js";
+import { still } from "./theme.js";
+
+/** @param {string} words @param {() => void} act */
+export const button = (words, act, attributes = {}) => html("button", { type: "button", onclick: act, ...attributes }, words);
+
+/**
+ * A slider with its value beside it. Values are those of a list, so that both small and large ones are at hand.
+ * @param {string} words @param {number[]} values @param {number} now @param {(value: number, done: boolean) => void} act
+ */
+export function slider(words, values, now, act, show = String) {
+  const nearest = (v) => values.reduce((best, w, i) => (Math.abs(w - v) < Math.abs(values[best] - v) ? i : best), 0);
+  const out = html("output"), input = html("input", { type: "range", min: 0, max: values.length - 1, step: 1, "aria-label": words });
+  const shown = () => {
+    out.textContent = show(values[input.value]);
+    put(input, { "aria-valuetext": show(values[input.value]) });
+  };
+  const moved = (done) => () => {
+    shown();
+    act(values[input.value], done);
+  };
+  put(input, { oninput: moved(false), onchange: moved(true) });
+  const set = (v) => {
+    input.value = String(nearest(v));
+    shown();
+  };
+  set(now);
+  return { element: html("label", {}, words, input, out), input, set };
+}
+
+/** @param {string} words @param {Record<string, string>} options value to words @param {(value: string) => void} act */
+export function menu(words, options, now, act) {
+  const select = html("select", { onchange: () => act(select.value) });
+  for (const [value, name] of Object.entries(options)) select.append(html("option", { value, selected: value === now }, name));
+  const set = (value) => {
+    select.value = value;
+  };
+  set(now);
+  return { element: html("label", {}, words, select), input: select, set };
+}
+
+/** @param {string} words @param {boolean} now @param {(on: boolean) => void} act */
+export function check(words, now, act) {
+  const input = html("input", { type: "checkbox", onchange: () => act(input.checked) });
+  const set = (on) => {
+    input.checked = on;
+  };
+  set(now);
+  return { element: html("label", {}, input, words), input, set };
+}
+
+/**
+ * Play, pause and step. `step()` does one step and says whether there is more to do; `draw()` shows where things are, `ended(why)`
+ * is called at a pause and at the end. A frame computes for at most 8 ms and does at most `perFrame` steps; where the reader asked
+ * for less motion, play runs `most` steps and shows only the result.
+ * @param {{ step: () => boolean, draw: () => void, ended: (why: "paused" | "done") => void, perFrame?: number, most?: number,
+ *   name?: string, stepSize?: number }} how
+ */
+export function player({ step, draw, ended, perFrame = 10, most = 2000, name = "Train", stepSize = 1 }) {
+  let running = false, frame = 0, left = 0;
+  const play = button(name, () => (running ? pause() : start()), { class: "main" });
+  const one = button(stepSize > 1 ? `${stepSize} steps` : "Step", () => {
+    pause(true);
+    for (let k = 0, more = true; k < stepSize && more; k++) more = step();
+    draw();
+    ended("paused");
+  });
+  const shown = () => {
+    play.textContent = running ? "Pause" : name;
+  };
+  function tick() {
+    frame = 0;
+    const quiet = still(), start = performance.now();
+    let more = true;
+    for (let k = 0; more && left > 0 && (quiet || k < perFrame) && performance.now() - start < (quiet ? 40 : 8); k++) {
+      more = step();
+      left--;
+    }
+    if (!quiet) draw();
+    if (more && left > 0) frame = requestAnimationFrame(tick);
+    else pause(false, more ? "paused" : "done");
+  }
+  function start() {
+    running = true;
+    left = still() ? most : Infinity;
+    shown();
+    frame = requestAnimationFrame(tick);
+  }
+  function pause(silent = false, why = "paused") {
+    cancelAnimationFrame(frame);
+    if (!running) return;
+    running = false;
+    shown();
+    if (silent) return;
+    draw();
+    ended(why);
+  }
+  return { element: html("span", { class: "row", style: "margin:0" }, play, one), play, one, pause, running: () => running };
+}

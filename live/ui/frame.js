@@ -1,0 +1,141 @@
+/** What all figures have around their picture: name, description, controls, key hints, numbers, a link, the whole screen. */
+import { announcer } from "./announcer.js";
+import { button } from "./controls.js";
+import { html } from "./dom.js";
+import { link } from "./share.js";
+import { CSS, follow } from "./theme.js";
+
+/**
+ * @typedef {{ get: (key: string) => any, set: (key: string, value: any) => void, on: Function, off?: Function, save_changes: () => void }} Model
+ * @param {HTMLElement} el @param {Model} model
+ * @param {{ name: string, title: string, about: string, hints: string[], defaults: Record<string, any>, draw: () => void,
+ *   numbers?: () => Node, reset: () => void }} how
+ */
+export function frame(el, model, { name, title, about, hints, defaults, draw, numbers, reset }) {
+  const root = el.shadowRoot ?? el.attachShadow({ mode: "open" });
+  const voice = announcer();
+  const picture = html("div", { class: "picture" }), readout = html("p", { class: "readout" }), controls = html("div");
+  const drawer = html("div", { class: "drawer", hidden: true }), shared = html("div", { class: "drawer", hidden: true });
+  const open = button("Show numbers", () => {
+    drawer.hidden = !drawer.hidden;
+    open.textContent = drawer.hidden ? "Show numbers" : "Hide numbers";
+    open.setAttribute("aria-expanded", String(!drawer.hidden));
+    if (!drawer.hidden) drawer.replaceChildren(numbers());
+  }, { class: "quiet", "aria-expanded": "false" });
+  const share = button("Share this", () => {
+    shared.hidden = !shared.hidden;
+    share.setAttribute("aria-expanded", String(!shared.hidden));
+    if (!shared.hidden) shared.replaceChildren(...sharing(name, state(), voice.say));
+  }, { class: "quiet", "aria-expanded": "false" });
+  const whole = button("Full screen", () => fullScreen(figure, whole), { class: "quiet" });
+  const again = button("Reset", () => {
+    reset();
+    voice.say("Back to the start.");
+  }, { class: "quiet" });
+  const described = `${name}-about`;
+  const figure = html(
+    "div", { class: "live", role: "group", "aria-roledescription": "live figure", "aria-label": title, "aria-describedby": described },
+    html("p", { class: "title" }, title),
+    html("p", { class: "about", id: described }, about),
+    picture, readout, controls,
+    html("p", { class: "hints" }, "By keys: ", ...keyed(hints)),
+    html("div", { class: "row foot" }, again, ...(numbers ? [open] : []), share, whole),
+    drawer, shared, voice.element,
+  );
+  figure.addEventListener("keydown", (event) => {
+    if (event.key === "Escape" && figure.classList.contains("full")) fullScreen(figure, whole);
+  });
+  root.replaceChildren(html("style", {}, CSS), figure, html("slot"));
+
+  const state = () => Object.fromEntries(Object.keys(defaults).map((key) => [key, model.get(key)]));
+  let width = 0, own = false;
+  // what Python changes from outside is drawn; what the figure changes it draws itself
+  for (const key of Object.keys(defaults)) model.on(`change:${key}`, () => own || draw());
+  const watcher = new ResizeObserver(() => {
+    if (Math.abs(picture.clientWidth - width) < 1) return;
+    width = picture.clientWidth;
+    draw();
+  });
+  const forget = follow(figure, () => {});
+  watcher.observe(picture);
+  return {
+    root: figure, picture, controls, say: voice.say,
+    /** Pixels there are for the picture. */
+    get width() {
+      return Math.max(240, picture.clientWidth || 640);
+    },
+    /** The line under the picture: texts, and what is in arrays is bold. @param {(string | [string])[]} words */
+    read(...words) {
+      readout.replaceChildren(...words.map((w) => (Array.isArray(w) ? html("b", {}, w[0]) : w)));
+      if (!drawer.hidden && numbers && !drawer.contains(root.activeElement)) drawer.replaceChildren(numbers());
+    },
+    /** Change the state, tell whoever listens. @param {Record<string, any>} changes */
+    keep(changes) {
+      own = true;
+      for (const [key, value] of Object.entries(changes)) model.set(key, value);
+      own = false;
+      model.save_changes();
+    },
+    /** Take everything away again. */
+    remove() {
+      watcher.disconnect();
+      forget();
+      root.replaceChildren();
+    },
+  };
+}
+
+/** Hints with their keys marked: "[arrows] move it" has a key in brackets. */
+function keyed(hints) {
+  return hints.flatMap((hint, i) => [
+    ...(i ? ["; "] : []),
+    ...hint.split(/(\[[^\]]+\])/).filter(Boolean).map((part) => (part[0] === "[" ? html("kbd", {}, part.slice(1, -1)) : part)),
+  ]).concat(".");
+}
+
+/** The link that opens the figure as it is now, and the line of Python that does. */
+function sharing(name, state, say) {
+  const address = link(name, state), line = `live("${name}", **${python(state)})`;
+  const field = (label, words) => {
+    const area = html("textarea", { readonly: true, rows: 2, "aria-label": label, spellcheck: "false" });
+    area.value = words;
+    const copy = button(`Copy ${label}`, async () => {
+      area.select();
+      try {
+        await navigator.clipboard.writeText(words);
+        say("Copied.");
+        copy.textContent = "Copied";
+      } catch {
+        say("Selected: copy it with your keyboard.");
+      }
+    });
+    return html("div", {}, area, copy);
+  };
+  return [...(address ? [field("the link", address)] : []), field("the line of Python", line)];
+}
+
+/** A value of JSON as Python writes it. */
+function python(value) {
+  if (Array.isArray(value)) return `[${value.map(python).join(", ")}]`;
+  if (value === null) return "None";
+  if (typeof value === "boolean") return value ? "True" : "False";
+  if (typeof value === "object") return `{${Object.entries(value).map(([k, v]) => `${JSON.stringify(k)}: ${python(v)}`).join(", ")}}`;
+  return JSON.stringify(value);
+}
+
+/** The whole screen where the browser gives it, else the whole window. */
+function fullScreen(figure, whole) {
+  const leave = () => {
+    figure.classList.remove("full");
+    whole.textContent = "Full screen";
+  };
+  if (figure.classList.contains("full")) {
+    if (document.fullscreenElement) document.exitFullscreen();
+    return leave();
+  }
+  figure.classList.add("full");
+  whole.textContent = "Leave full screen";
+  figure.requestFullscreen?.().then(() => {
+    figure.addEventListener("fullscreenchange", () => document.fullscreenElement || leave());
+  }).catch(() => {});
+}

@@ -1,0 +1,90 @@
+/** Points to take hold of: by pointer, by touch, and by the arrow keys. */
+import { put, svg } from "./dom.js";
+
+const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
+
+/**
+ * A handle: a group with a mark in it that is placed by `at(px, py)`.
+ *
+ * `label` names it, `move(dx, dy, far)` is called for an arrow key with steps of -1, 0, 1 (`far` with shift), `drag(px, py)` with
+ * the pointer's place in pixels of the svg, `grab` and `release` around a drag and `release` after each key, `act` for Enter,
+ * `remove` for Delete. The mark's shape tells handles apart where colour does not.
+ *
+ * @param {{ label: string, kind?: "dot" | "square" | "diamond", color?: string, size?: number, move?: Function, drag?: Function,
+ *   grab?: Function, release?: Function, act?: Function, remove?: Function }} how
+ */
+export function handle({ label, kind = "dot", color = "orange", size = 7, move, drag, grab, release, act, remove }) {
+  const paint = { fill: `var(--${color})`, stroke: "var(--paper)", "stroke-width": 1.5, "data-mark": kind };
+  const mark = svg("path", { d: shape(kind, size), ...paint });
+  const element = svg(
+    "g",
+    { class: "handle", tabindex: 0, role: "slider", "aria-label": label, "aria-roledescription": "movable point", "aria-valuenow": 0 },
+    svg("circle", { class: "halo", r: 17 }),
+    mark,
+  );
+  let held = false;
+  const place = (event) => {
+    const box = element.ownerSVGElement.getBoundingClientRect();
+    drag?.(event.clientX - box.left, event.clientY - box.top);
+  };
+  const stop = () => {
+    if (!held) return;
+    held = false;
+    element.classList.remove("held");
+    release?.();
+  };
+  put(element, {
+    onpointerdown: (event) => {
+      if (event.button) return;
+      event.preventDefault();
+      event.stopPropagation();
+      element.focus({ preventScroll: true });
+      element.setPointerCapture(event.pointerId);
+      element.classList.add("held");
+      held = true;
+      grab?.();
+    },
+    onpointermove: (event) => held && place(event),
+    onpointerup: stop,
+    onpointercancel: stop,
+    onkeydown: (event) => {
+      const arrow = ARROWS[event.key], far = event.shiftKey;
+      if (event.altKey || event.ctrlKey || event.metaKey) return;
+      if (arrow && move) {
+        move(...arrow, far);
+        release?.();
+      } else if ((event.key === "Enter" || event.key === " ") && act) act();
+      else if ((event.key === "Delete" || event.key === "Backspace") && remove) remove();
+      else return;
+      event.preventDefault();
+      event.stopPropagation();
+    },
+  });
+  return {
+    element,
+    /** Put it at a place in pixels and say what stands there. @param {number} now a number for the place, and words for it */
+    at(px, py, now, words) {
+      put(element, { transform: `translate(${px.toFixed(2)} ${py.toFixed(2)})`, "aria-valuenow": Number(now.toFixed(4)), "aria-valuetext": words });
+    },
+    /** Another name or another shape. @param {{ label?: string, kind?: string, color?: string, size?: number }} next */
+    dress(next) {
+      if (next.label) put(element, { "aria-label": next.label });
+      if (next.color) put(mark, { fill: `var(--${next.color})` });
+      if (next.kind) put(mark, { d: shape(next.kind, next.size ?? size), "data-mark": next.kind });
+    },
+    get held() {
+      return held;
+    },
+  };
+}
+
+/** The outline of a mark around the origin. */
+export function shape(kind, r) {
+  if (kind === "square") return `M${-r} ${-r}H${r}V${r}H${-r}Z`;
+  if (kind === "diamond") return `M0 ${-r * 1.3}L${r * 1.3} 0L0 ${r * 1.3}L${-r * 1.3} 0Z`;
+  if (kind === "left") return `M${r} ${-r}L${-r} 0L${r} ${r}Z`;
+  if (kind === "right") return `M${-r} ${-r}L${r} 0L${-r} ${r}Z`;
+  if (kind === "triangle") return `M0 ${-r * 1.2}L${r * 1.1} ${r * 0.8}L${-r * 1.1} ${r * 0.8}Z`;
+  if (kind === "cross") return `M${-r} ${-r}L${r} ${r}M${-r} ${r}L${r} ${-r}`;
+  return `M${-r} 0a${r} ${r} 0 1 0 ${2 * r} 0a${r} ${r} 0 1 0 ${-2 * r} 0Z`;
+}
