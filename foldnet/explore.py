@@ -60,13 +60,19 @@ class explore:
         words = self.alt.format(**{k: _text(v) for k, v in choice.items()})
         return plots.image(self.draw(**choice), words, self.fmt)
 
-    def live(self, **finer) -> _Live:
+    def sliders(self, **finer) -> _Sliders:
         """The same figure on ipywidgets (7 or 8), drawn by the running kernel, with other or finer values for some choices."""
         self._known(finer)
         values = {name: list(finer.get(name, values)) for name, values in self.choices.items()}
         if empty := [name for name in values if not values[name]]:
             raise ValueError(f"{empty[0]} has no values to choose from")
-        return _Live(self, values)
+        return _Sliders(self, values)
+
+    def live(self, **finer) -> _Sliders:
+        """The name that `sliders` had: for chapters stored before `foldnet.live` took it, until they are run again."""
+        shown = self.sliders(**finer)
+        shown.name = "live"
+        return shown
 
     def _known(self, names) -> None:
         if unknown := sorted(set(names) - set(self.choices)):
@@ -88,8 +94,10 @@ class explore:
         return {"text/html": self.html, "text/plain": f"explore({self.draw.__name__}: {', '.join(self.choices)})"}
 
 
-class _Live:
+class _Sliders:
     """ipywidgets where a kernel runs; one plain frame where none does, so that no page shows a dead control."""
+
+    name = "sliders"
 
     def __init__(self, figure: explore, values: dict[str, list]):
         import ipywidgets as widgets
@@ -120,7 +128,7 @@ class _Live:
         return {
             "application/vnd.jupyter.widget-view+json": {"version_major": 2, "version_minor": 0, "model_id": self.box.model_id},
             "text/html": self.still + note,
-            "text/plain": f"live({self.figure.draw.__name__}: {', '.join(self.controls)})",
+            "text/plain": f"{self.name}({self.figure.draw.__name__}: {', '.join(self.controls)})",
         }
 
 

@@ -156,38 +156,43 @@ def test_in_a_notebook_it_shows_html_and_a_stable_text():
 # ---- widgets -----------------------------------------------------------------------------------------------------------
 
 
-def test_live_redraws_when_a_control_moves():
-    live = both().live(width=range(1, 8))
-    assert 'alt="a flat line of width 1"' in live.picture.value
-    live.controls["width"].value = 7
-    assert 'alt="a flat line of width 7"' in live.picture.value
-    live.controls["kind"].value = "steep"
-    assert 'alt="a steep line of width 7"' in live.picture.value
-    assert live.picture in live.box.children
+def test_sliders_redraws_when_a_control_moves():
+    shown = both().sliders(width=range(1, 8))
+    assert 'alt="a flat line of width 1"' in shown.picture.value
+    shown.controls["width"].value = 7
+    assert 'alt="a flat line of width 7"' in shown.picture.value
+    shown.controls["kind"].value = "steep"
+    assert 'alt="a steep line of width 7"' in shown.picture.value
+    assert shown.picture in shown.box.children
 
 
-def test_live_shows_a_still_frame_without_a_kernel():
-    live = both(start={"width": 10}).live()
-    bundle = live._repr_mimebundle_()
+def test_sliders_shows_a_still_frame_without_a_kernel():
+    shown = both(start={"width": 10}).sliders()
+    bundle = shown._repr_mimebundle_()
     assert set(bundle) == {"text/html", "text/plain", "application/vnd.jupyter.widget-view+json"}
     assert 'alt="a flat line of width 10"' in bundle["text/html"]
     assert "0x" not in bundle["text/plain"]
-    assert bundle["application/vnd.jupyter.widget-view+json"]["model_id"] == live.box.model_id
+    assert bundle["application/vnd.jupyter.widget-view+json"]["model_id"] == shown.box.model_id
 
 
-def test_live_refuses_choices_that_the_figure_lacks():
+def test_sliders_refuses_choices_that_the_figure_lacks():
     with pytest.raises(ValueError, match=r"no choice named speed; it has width, kind"):
-        both().live(speed=[1])
+        both().sliders(speed=[1])
     with pytest.raises(ValueError, match="width has no values"):
-        both().live(width=[])
+        both().sliders(width=[])
 
 
-def test_live_takes_texts_and_numbers():
-    live = both().live()
-    assert type(live.controls["width"]).__name__ == "SelectionSlider"
-    assert type(live.controls["kind"]).__name__ == "Dropdown"
+def test_sliders_takes_texts_and_numbers():
+    shown = both().sliders()
+    assert type(shown.controls["width"]).__name__ == "SelectionSlider"
+    assert type(shown.controls["kind"]).__name__ == "Dropdown"
 
 
-def test_live_starts_at_the_nearest_there_is():
-    live = both(start={"width": 10}).live(width=range(3, 6))
-    assert live.controls["width"].value == 5
+def test_sliders_starts_at_the_nearest_there_is():
+    shown = both(start={"width": 10}).sliders(width=range(3, 6))
+    assert shown.controls["width"].value == 5
+
+
+def test_sliders_keep_their_old_name_for_chapters_that_were_stored_with_it():
+    assert both().sliders()._repr_mimebundle_()["text/plain"] == "sliders(draw: width, kind)"
+    assert both().live()._repr_mimebundle_()["text/plain"] == "live(draw: width, kind)"

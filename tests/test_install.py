@@ -125,8 +125,8 @@ def test_explores_and_checks_work_with_old_widgets(python, tmp_path, monkeypatch
             "def draw(k):\n    fig, axes = plots.subplots()\n    axes.plot([0, k])\n    return fig\n"
             "figure = explore(draw, alt='a line up to {k}', k=[1, 2])\nfigure"
         ),
-        code("live = figure.live(k=range(1, 5)); live.controls['k'].value = 4; print('up to 4' in live.picture.value)"),
-        code("live"),
+        code("shown = figure.sliders(k=range(1, 5)); shown.controls['k'].value = 4; print('up to 4' in shown.picture.value)"),
+        code("shown"),
         code("from foldnet.claims import check\ncheck('S3-def-shallow-net', 'the count', 4, 3, note='to see it differ')"),
     ]
     path = tmp_path / "few.ipynb"
@@ -135,7 +135,7 @@ def test_explores_and_checks_work_with_old_widgets(python, tmp_path, monkeypatch
     texts = [
         output.get("text", output.get("data", {}).get("text/plain")) for cell in done.cells for output in cell.get("outputs", ())
     ]
-    assert texts[:4] == ["True []\n", "explore(draw: k)", "True\n", "live(draw: k)"]
+    assert texts[:4] == ["True []\n", "explore(draw: k)", "True\n", "sliders(draw: k)"]
     assert texts[4].startswith("differs")
     assert checks(done) == texts[4:]
 

@@ -37,6 +37,7 @@ BELOW = {
     "splines": {"nets", "plots", "train", "geometry", "data"},
     "growth": {"nets", "plots", "train", "geometry", "data"},
     "experiments": {"nets", "plots", "train", "geometry", "boolean", "splines", "growth", "data", "_paths"},
+    "live": {"nets", "plots", "train", "geometry", "boolean", "splines", "growth"},
     "__init__": {"nets"},
     "__main__": {"claims", "ledger", "plan", "experiments", "boolean", "_paths"},
 }

@@ -1,7 +1,7 @@
 """Figures that hold the model itself: the reader drags, redraws, trains and folds in the page, with no kernel and no network.
 
-The scripts are built from the sources in `live/`; what stands in a notebook is one element with a still picture, the state and the
-script. Where scripts do not run (on paper, on GitHub) the picture is what one sees.
+The scripts are built from the sources in `live/`; what stands in a notebook is one element with a still picture, the state and
+the script. Where scripts do not run (on paper, on GitHub) the picture is what one sees.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ def script(name: str) -> str:
 class live:
     """A live figure by its name, beginning in a given state: `live("breakpoints", ratio=0.5)`.
 
-    `state` holds what a notebook says, over what the figure's own starting point says. In a notebook the object shows itself; `html`
-    is what it shows, `page()` a whole page that stands alone, to be put into an iframe or on a disk.
+    What `state` leaves out is as the figure begins by itself. In a notebook the object shows itself; `html` is what it shows,
+    `page()` a whole page that stands alone, to be put into an iframe or on a disk.
     """
 
     def __init__(self, name: str, **state):

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from .. import plots
-from ..growth import folding, tasks
+from ..geometry.boundaries import margin
+from ..growth import tasks
 from ..nets import ReLUNet
 from ..splines.breakpoints import pieces
 from ..train import fit
@@ -44,13 +45,12 @@ def draw_breakpoints(state: dict) -> str:
 
 
 def begin_folding(given: dict) -> dict:
-    """A task in the plane and a network with two neurons that was trained on it and still errs; `task` is a name of `tasks.TASKS`."""
+    """A task in the plane and a network with two neurons that was trained on it and still errs."""
     if {"points", "weights", "biases"} & set(given):
         return {}
     x, y = tasks.sine(160, seed=0)
-    net = fit(
-        ReLUNet.random((2, 2, 1), seed=3), x, y.double()[:, None], loss="bce", lr=1e-2, epochs=1500, progress=False, engine="torch"
-    ).net
+    how = {"loss": "bce", "lr": 1e-2, "epochs": 1500, "progress": False, "engine": "torch"}
+    net = fit(ReLUNet.random((2, 2, 1), seed=3), x, y.double()[:, None], **how).net
     points = [[round(a, 3), round(b, 3), int(c)] for (a, b), c in zip(x.tolist(), y.tolist())]
     return {"points": points, "weights": [w.tolist() for w in net.weights], "biases": [b.tolist() for b in net.biases]}
 
@@ -60,13 +60,13 @@ def draw_folding(state: dict) -> str:
     points = np.array(state["points"]).reshape(-1, 3)
     side = np.linspace(-1.15, 1.15, 231)
     grid = np.stack(np.meshgrid(side, side), -1).reshape(-1, 2)
-    height = folding.margin(net, grid).numpy().reshape(231, 231)
+    height = margin(net, grid).numpy().reshape(231, 231)
     fig, ax = plots.subplots(figsize=(4.4, 4.4))
     ax.contourf(side, side, height, [-np.inf, 0, np.inf], colors=["#dcebf5", "#fbe7d3"])
     ax.contour(side, side, height, [0], colors=[BLACK], linewidths=2)
     wrong = np.zeros(len(points), bool)
     if len(points):
-        wrong = (folding.margin(net, points[:, :2]).numpy() > 0) != (points[:, 2] > 0.5)
+        wrong = (margin(net, points[:, :2]).numpy() > 0) != (points[:, 2] > 0.5)
         for label, mark, color in ((0, "o", BLUE), (1, "s", ORANGE)):
             some = points[points[:, 2] == label]
             ax.plot(some[:, 0], some[:, 1], mark, color=color, ms=4)

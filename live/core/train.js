@@ -5,7 +5,8 @@ const BETAS = [0.9, 0.999], EPSILON = 1e-8;
 
 /**
  * @typedef {import("./net.js").Net} Net
- * @typedef {"mse" | "bce" | "cross_entropy"} Loss mean over points and outputs; of a softmax the mean over points
+ * @typedef {"mse" | "half_sum" | "bce" | "cross_entropy"} Loss mean over points and outputs; of a softmax the mean over points;
+ *   half the sum of squares
  */
 
 /** @param {Loss} loss @param {Float64Array} f outputs @param {ArrayLike<number>} y targets @param {number} out */
@@ -19,16 +20,17 @@ export function meanLoss(loss, f, y, out) {
     return (sum * out) / f.length;
   }
   for (let i = 0; i < f.length; i++) {
-    sum += loss === "mse" ? (f[i] - y[i]) ** 2 : Math.max(f[i], 0) - f[i] * y[i] + Math.log1p(Math.exp(-Math.abs(f[i])));
+    sum += loss === "mse" || loss === "half_sum" ? (f[i] - y[i]) ** 2 : Math.max(f[i], 0) - f[i] * y[i] + Math.log1p(Math.exp(-Math.abs(f[i])));
   }
-  return sum / f.length;
+  return loss === "half_sum" ? sum / 2 : sum / f.length;
 }
 
 /** The derivative of `meanLoss` by the outputs. @param {Loss} loss @param {Float64Array} f @param {ArrayLike<number>} y */
 function outputGradient(loss, f, y, out) {
   const delta = new Float64Array(f.length), n = f.length;
   for (let i = 0; i < n; i++) {
-    if (loss === "mse") delta[i] = (2 * (f[i] - y[i])) / n;
+    if (loss === "half_sum") delta[i] = f[i] - y[i];
+    else if (loss === "mse") delta[i] = (2 * (f[i] - y[i])) / n;
     else if (loss === "bce") delta[i] = (1 / (1 + Math.exp(-f[i])) - y[i]) / n;
     else delta[i] = ((Math.exp(f[i] - logSumExp(f, i - (i % out), out)) - y[i]) * out) / n;
   }

@@ -55,7 +55,7 @@ def cells():
         markdown("## Does it hold?\n\n> **Theorem 2.1.1** (one). For all $x$,\n> $$x = x.$$\n\nPlain `{k}` text."),
         code('check("S3-one", "x", 1, 1)', record()),
         code("figure = explore(draw, k=[0, 1])\nfigure", explore()),
-        code("figure.live(k=range(9))", shown(text__html=IMG.format(k=3), text__plain="live")),
+        code("figure.sliders(k=range(9))", shown(text__html=IMG.format(k=3), text__plain="sliders")),
         markdown("## Exercises"),
         *map(exercise, (1, 2, 3)),
         markdown("## Summary\n\nIt holds.\n\n## References\n\n[Someone (2019)](https://example.org)."),

@@ -76,8 +76,8 @@ BROKEN = [
     ("has_exercises", "2 exercises", lambda m, c: c[:7] + c[8:]),
     ("has_exercises", "2 solutions", lambda m, c: [*c[:7], m.markdown("**Exercise 2.1.1.** Show it."), *c[8:]]),
     ("has_exercises", "not closed", lambda m, c: [*c, m.markdown("<details>")]),
-    ("moves", "no explore", lambda m, c: [*c[:4], *c[5:]]),
-    ("moves", "no .live(", lambda m, c: [*c[:5], *c[6:]]),
+    ("moves", "no explore and no live", lambda m, c: [*c[:4], *c[5:]]),
+    ("moves", "no .sliders(", lambda m, c: [*c[:5], *c[6:]]),
 ]
 
 
