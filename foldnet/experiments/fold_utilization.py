@@ -1,7 +1,7 @@
 """How many 2-3-2 networks succeed: from random weights, grown from 2-2-2 by a fold, or by other small units.
 
-The runs behind "65 / 1000" and "360 / 1000" (S0-find-utilization), with controls: 1,000 networks an arm on each of two tasks,
-with a softmax over both outputs and with a sigmoid for each.
+The runs behind "65 / 1000" and "360 / 1000" (S0-find-utilization), with controls: 1,000 networks an arm on each of five data sets
+of two tasks, with a softmax over both outputs and with a sigmoid for each.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ..nets import ReLUNet
 from ..train import fit
 from .runner import device
 
-POINTS, NETWORKS, BLOCKS = 300, 200, 5
+POINTS, NETWORKS, BLOCKS, FIRST = 300, 1000, 5, 64
 STEPS, RATE, SIZE = 10_000, 1e-2, 0.1
 LOSSES = {"softmax": "cross_entropy", "sigmoid": "bce"}
 ARMS = ("random 2-3-2", "2-2-2 before", "fold", "random unit", "placed unit", "gradmax")
@@ -33,14 +33,26 @@ def cells() -> list[dict]:
     ]
 
 
-def cell(task: str, block: int, loss: str) -> dict:
-    """For each arm, how many of the 300 training points each of 200 networks gets right; every block has its own data."""
-    small = parents(task, block, loss=loss)
-    plain = train(start(3, block), task, block, loss=loss)
-    result = {"random 2-3-2": scores(plain, task, block), "2-2-2 before": scores(small, task, block)}
+def cell(task: str, block: int, loss: str, networks: int = NETWORKS) -> dict:
+    """For each arm how many networks get how many of the 300 training points right; every block is a data set of its own."""
+    small = parents(task, block, networks, loss)
+    plain = train(start(3, block, networks), task, block, loss=loss)
+    result = {"random 2-3-2": summary(plain, task, block), "2-2-2 before": summary(small, task, block)}
     for arm in ARMS[2:]:
-        result[arm] = scores(train(grown(small, arm, task, block), task, block, STEPS // 2, loss), task, block)
+        result[arm] = summary(train(grown(small, arm, task, block), task, block, STEPS // 2, loss), task, block)
     return result
+
+
+def summary(nets: ReLUNet, task: str, block: int) -> dict:
+    """`first`: the scores of the first 64 networks, for a chapter to repeat; `counts`: pairs (score, networks) of all."""
+    every = scores(nets, task, block)
+    values, counts = np.unique(every, return_counts=True)
+    return {"first": every[:FIRST], "counts": np.stack([values, counts], 1).tolist()}
+
+
+def successes(result: dict, needed: int) -> int:
+    """How many networks of a stored arm get at least `needed` points right."""
+    return sum(count for score, count in result["counts"] if score >= needed)
 
 
 def data(task: str, block: int) -> tuple[torch.Tensor, torch.Tensor]:

@@ -20,9 +20,18 @@ def test_every_arm_adds_one_unit_and_at_most_a_tenth(arm):
     assert run.scores(grown, "sine", 0) == [round(300 * a) for a in accuracy(grown, x, y).tolist()]
 
 
-def test_cells_name_a_thousand_networks_for_each_arm_and_task():
+def test_a_summary_counts_every_network_once():
+    nets = run.start(3, 0, 80)
+    every = run.scores(nets, "sine", 0)
+    found = run.summary(nets, "sine", 0)
+    assert found["first"] == every[:64]
+    for needed in (0, 100, 150, 301):
+        assert run.successes(found, needed) == sum(score >= needed for score in every)
+
+
+def test_cells_name_a_thousand_networks_for_each_arm_task_and_data_set():
     cells = run.cells()
     assert len(cells) == len(run.LOSSES) * 2 * run.BLOCKS
-    assert run.BLOCKS * run.NETWORKS == 1000
+    assert run.NETWORKS == 1000
     with pytest.raises(ValueError, match="a grown arm is one of"):
         run.grown(run.start(2, 0, 2), "nothing", "sine", 0)

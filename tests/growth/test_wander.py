@@ -1,0 +1,122 @@
+"""The kink of one neuron against a walk along its line, held weights that stay, and folds rebuilt with one thing changed."""
+
+import numpy as np
+import pytest
+import torch
+
+from foldnet.growth.folding import boundary, creases, fold, grow, margin
+from foldnet.growth.tasks import one_hot, sine
+from foldnet.growth.wander import HOLD, follow, held, kinks, line_distance, other_places, rebuilt
+from foldnet.nets import ReLUNet
+from foldnet.train import fit
+
+x, y = sine(80, seed=1)
+nets = fit(ReLUNet.random((2, 4, 2), batch=40, seed=3), x, one_hot(y), "cross_entropy", lr=0.02, epochs=200, progress=False).net
+found = fold(nets, x, y, seed=2)
+
+
+@pytest.mark.parametrize("unit", [0, -1])
+def test_kinks_are_the_creases_of_that_unit(unit):
+    """All creases of a network, found one by one, are the kinks of its units; those of one unit lie on its line."""
+    places = kinks(nets, unit)
+    seen = 0
+    for k in range(40):
+        net = nets[k]
+        every = creases(net, reach=2.0)
+        on_line = (every @ net.weights[0][unit] + net.biases[0][unit]).abs() < 1e-9
+        mine = places.point[k][places.angle[k].isfinite()]
+        mine = mine[mine.abs().amax(-1) <= 2.0]
+        assert len(mine) == int(on_line.sum())
+        seen += len(mine)
+        assert len(mine) == 0 or torch.cdist(mine, every[on_line]).min(1).values.max() < 1e-8
+    assert seen > 5
+
+
+def test_the_angle_of_a_kink_is_the_angle_between_two_boundary_normals():
+    places, seen = kinks(nets), 0
+    for k, p in torch.nonzero(places.angle.isfinite()):
+        point, row = places.point[k, p], nets[int(k)].weights[0][-1]
+        sides = torch.stack([point - 1e-5 * row / row.norm(), point + 1e-5 * row / row.norm()])
+        if not (nets[int(k)].pattern(sides)[0, :-1] == nets[int(k)].pattern(sides)[1, :-1]).all():
+            continue
+        first, second = boundary(nets[int(k)], sides, 1, 0)[0]
+        cosine = first @ second / first.norm() / second.norm()
+        assert places.angle[k, p].item() == pytest.approx(torch.rad2deg(torch.arccos(cosine.clamp(-1, 1))).item(), abs=1e-4)
+        assert abs(margin(nets[int(k)], point[None]).item()) < 1e-9
+        seen += 1
+    assert seen > 5
+
+
+def test_a_fold_starts_at_its_point_and_the_nearest_kink_is_found():
+    grown = grow(nets, found)
+    distance, angle = kinks(grown).nearest(found.point)
+    assert found.inside.sum() > 10
+    assert distance[found.inside].max() < 1e-9
+    assert (angle[found.inside] > 0).all()
+    assert line_distance(grown, found.point).max() < 1e-12
+    moved = found.point + 0.25 * grown.weights[0][:, -1] / grown.weights[0][:, -1].norm(dim=-1, keepdim=True)
+    assert torch.allclose(line_distance(grown, moved), torch.full((40,), 0.25).double())
+
+
+def test_a_unit_that_bends_nothing_has_no_kink():
+    silent = grow(nets, found)
+    equal = [*silent.weights[:1], torch.cat([silent.weights[1][..., :-1], torch.ones(40, 2, 1)], -1)]
+    distance, angle = kinks(ReLUNet(equal, silent.biases)).nearest(found.point)
+    assert distance.isinf().all()
+    assert (angle == 0).all()
+    with pytest.raises(ValueError, match="one hidden layer"):
+        kinks(nets[0])
+
+
+@pytest.mark.parametrize("hold", HOLD)
+def test_what_is_held_stays_and_the_rest_moves(hold):
+    grown = grow(nets, found)
+    start, end = follow(grown, x, y, [0, 20], hold=hold)
+    assert torch.equal(start.vector(), grown.vector())
+    moved = end.with_vector((end.vector() - grown.vector()).abs())
+    old = [moved.weights[0][:, :-1], moved.biases[0][:, :-1], moved.weights[1][..., :-1], moved.biases[1]]
+    row = [moved.weights[0][:, -1], moved.biases[0][:, -1]]
+    for part, still in ((old, "old" in hold), (row, "row" in hold), ([moved.weights[1][..., -1]], False)):
+        largest = max(float(p.max()) for p in part)
+        assert largest == 0 if still else largest > 1e-3
+    assert held(grown, hold).sum() == {"nothing": 27, "old": 5, "row": 24, "old and row": 2}[hold]
+
+
+@pytest.mark.parametrize("optimizer", ["adam", "gd"])
+def test_following_is_the_training_of_fit(optimizer):
+    ours = follow(nets, x, y, [3, 30], rate=0.02, optimizer=optimizer)
+    for count, net in zip((3, 30), ours):
+        theirs = fit(nets, x, one_hot(y), "cross_entropy", optimizer, lr=0.02, epochs=count, progress=False).net
+        assert torch.allclose(net.vector(), theirs.vector(), atol=1e-6)
+    with pytest.raises(ValueError, match="hold is one of"):
+        follow(nets, x, y, [1], hold="everything")
+
+
+def test_another_place_lies_on_the_same_piece_of_the_boundary():
+    places, there = other_places(nets, found, x, seed=4)
+    assert there.sum() > 5
+    assert margin(nets, places[:, None])[there].abs().max() < 1e-9
+    away = (places - found.point)[there].norm(dim=-1)
+    assert away.min() >= 0.3
+    assert away.std() > 0.05
+    moved = rebuilt(found, x, point=places)
+    assert torch.equal(moved.incoming, found.incoming)
+    distance, _ = kinks(grow(nets, moved)).nearest(places)
+    assert distance[there].max() < 1e-9
+
+
+def test_a_rebuilt_fold_keeps_its_promise_and_the_other_two_choices():
+    same = rebuilt(found, x)
+    assert torch.allclose(same.bias, found.bias)
+    assert torch.allclose(same.outgoing, found.outgoing)
+    rng = np.random.default_rng(5)
+    row, push = torch.as_tensor(rng.normal(size=(40, 2))), torch.as_tensor(rng.normal(size=(40, 2)))
+    turned, pushed = rebuilt(found, x, row=row), rebuilt(found, x, push=push)
+    assert torch.allclose((turned.incoming[:, 0] * found.point).sum(-1), -turned.bias[:, 0])
+    assert torch.equal(pushed.bias, same.bias)
+    for new in (turned, pushed):
+        change = (grow(nets, new)(x) - nets(x)).abs().amax((-1, -2))
+        assert (change < 0.1 + 1e-9).all()
+        assert change.median() > 0.1 - 1e-9
+    ratio = pushed.outgoing[..., 0] / push
+    assert torch.allclose(ratio[:, 0], ratio[:, 1])
