@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from .typical import _two
+from ..geometry.boundaries import margin
 
 HOLD = ("nothing", "old", "row", "old and row")
 
@@ -37,11 +37,11 @@ def kinks(nets, unit: int = -1, reach: float = 10.0) -> Kinks:
     Along the line the margin is straight between its crossings with the other lines, so the zeros are exact; at each the normal
     of the boundary jumps from n to n + c w, w the row of the unit and c how much more it gives to class 1 than to class 0.
     """
-    if len(nets.batch_shape) != 1 or nets.sizes[0] != 2 or len(nets.weights) != 2 or max(nets.sizes[-1], 2) != 2:
+    if len(nets.batch_shape) != 1 or nets.sizes[0] != 2 or len(nets.weights) != 2 or nets.sizes[-1] > 2:
         raise ValueError(f"kinks are followed in a batch (B,) of two-class networks of the plane, one hidden layer; got a {nets}")
     nets = nets.to(torch.float64)
     (w, v), (b, _) = nets.weights, nets.biases
-    pull = _two(v.mT)[..., 1] - _two(v.mT)[..., 0]
+    pull = v[:, -1] - (v[:, 0] if len(v[0]) == 2 else 0)  # a single output is the margin itself
     unit = range(nets.sizes[1])[unit]
     others = [k for k in range(nets.sizes[1]) if k != unit]
     row, rest = w[:, unit], w[:, others]
@@ -53,8 +53,7 @@ def kinks(nets, unit: int = -1, reach: float = 10.0) -> Kinks:
     cross = (-height / (rest @ way.unsqueeze(-1)).squeeze(-1)).nan_to_num(reach).clamp(-reach, reach)
     ends = torch.full_like(length, reach)
     t = torch.cat([-ends, cross, ends], 1).sort(1).values
-    z = _two(nets(foot.unsqueeze(1) + t.unsqueeze(-1) * way.unsqueeze(1)))
-    g = z[..., 1] - z[..., 0]
+    g = margin(nets, foot.unsqueeze(1) + t.unsqueeze(-1) * way.unsqueeze(1))
     low, high = g[:, :-1], g[:, 1:]
     root = t[:, :-1] - low * t.diff(dim=1) / (high - low)
     point = foot.unsqueeze(1) + root.unsqueeze(-1) * way.unsqueeze(1)

@@ -66,7 +66,7 @@ def test_a_secret_in_a_student_version_is_found(tiny, release, secret):
         ('distractor="twice" loses="twice-values"', "", "no distractor fails the test twice-values"),
         ('answer="twice"', 'answer="Twice!"', "is no name"),
         ('answer="twice"', 'answer="why"', "two cells are named why"),
-        ("def twice(x):\n    \"\"\"Two times x.\"\"\"\n    ### BEGIN", "### BEGIN", "defines nothing that a test could ask for"),
+        ('def twice(x):\n    """Two times x."""\n    ### BEGIN', "### BEGIN", "defines nothing that a test could ask for"),
         ("    ### END SOLUTION\n", "", "is not closed"),
         ("    secret_factor", "    ### BEGIN HIDDEN TESTS\n    secret_factor", "inside another one"),
     ],

@@ -4,20 +4,24 @@ import numpy as np
 import pytest
 import torch
 
-from foldnet.growth.folding import boundary, creases, fold, grow, margin
+from foldnet.geometry.boundaries import boundary, creases, margin
+from foldnet.growth.folding import fold, grow
 from foldnet.growth.tasks import one_hot, sine
 from foldnet.growth.wander import HOLD, follow, held, kinks, line_distance, other_places, rebuilt
 from foldnet.nets import ReLUNet
 from foldnet.train import fit
 
 x, y = sine(80, seed=1)
-nets = fit(ReLUNet.random((2, 4, 2), batch=40, seed=3), x, one_hot(y), "cross_entropy", lr=0.02, epochs=200, progress=False).net
-found = fold(nets, x, y, seed=2)
+trained = fit(
+    ReLUNet.random((2, 4, 2), batch=40, seed=3), x, one_hot(y), "cross_entropy", lr=0.02, epochs=200, progress=False
+).net
+nets, found = trained, fold(trained, x, y, seed=2)
 
 
-@pytest.mark.parametrize("unit", [0, -1])
-def test_kinks_are_the_creases_of_that_unit(unit):
+@pytest.mark.parametrize(("unit", "out"), [(0, 2), (-1, 2), (1, 1)])
+def test_kinks_are_the_creases_of_that_unit(unit, out):
     """All creases of a network, found one by one, are the kinks of its units; those of one unit lie on its line."""
+    nets = trained if out == 2 else ReLUNet.random((2, 4, 1), batch=40, seed=4)
     places = kinks(nets, unit)
     seen = 0
     for k in range(40):
