@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import shutil
 import sys
 
@@ -17,13 +18,18 @@ def main(argv: list[str] | None = None) -> int:
     _swaps_arguments(commands.add_parser("swaps", help="the swaps value of a Boolean function, or of all classes of functions"))
     arguments = parser.parse_args(argv)
     try:
-        return arguments.run(arguments)
+        status = arguments.run(arguments)
+        sys.stdout.flush()
+        return status
     except (ValueError, FileNotFoundError) as error:
         print(f"foldnet: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("\nfoldnet: stopped; the same command goes on from here", file=sys.stderr)
         return 130
+    except BrokenPipeError:  # the reader, as head, has seen enough; what is left must not be written on leaving
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
 
 
 def _ledger_arguments(parser: argparse.ArgumentParser) -> None:

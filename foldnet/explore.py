@@ -21,9 +21,9 @@ _KEYS = 'class="explore-in" data-lm-suppress-shortcuts="true"'
 class explore:
     """An interactive figure: `draw(**choices)` is called once for every combination and the frames are kept in the output.
 
-    `choices` maps each argument of `draw` to the values it takes: numbers become a slider, texts a menu. `alt` describes a
-    frame and may name the choices, as in `"a network with {width} neurons"`. `labels` renames controls, `start` sets where
-    they begin.
+    `choices` maps each argument of `draw` to the values it takes: numbers become a slider, texts and a mere two numbers a menu.
+    `alt` describes a frame and may name the choices, as in `"a network with {width} neurons"`. `labels` renames controls, `start`
+    sets where they begin.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class explore:
     def _control(self, name: str) -> str:
         values, now = self.choices[name], self.choices[name].index(self.start[name])
         label = html.escape(self.labels[name])
-        if any(isinstance(v, str) for v in values):
+        if _is_menu(values):
             texts = enumerate(html.escape(_text(v)) for v in values)
             options = "".join(f'<option value="{i}"{" selected" * (i == now)}>{text}</option>' for i, text in texts)
             return f"<label>{label} <select {_KEYS}>{options}</select></label> "
@@ -108,7 +108,7 @@ class _Sliders:
         picture = widgets.HTML(self.still)
         controls = {}
         for name, options in values.items():
-            kind = widgets.Dropdown if any(isinstance(v, str) for v in options) else widgets.SelectionSlider
+            kind = widgets.Dropdown if _is_menu(options) else widgets.SelectionSlider
             pairs = [(_text(v), v) for v in options]
             controls[name] = kind(
                 options=pairs, value=start[name], description=figure.labels[name], style={"description_width": "initial"}
@@ -137,6 +137,11 @@ def _page(uid: str, **parts: str) -> str:
     folder = Path(__file__).with_name("_assets")
     page, script = (Template((folder / name).read_text(encoding="utf-8").strip()) for name in ("explore.html", "explore.js"))
     return page.substitute(uid=uid, script=script.substitute(uid=uid), **parts)
+
+
+def _is_menu(values: list) -> bool:
+    """Whether values are picked from a list; a slider needs numbers, and more than two places to stand."""
+    return len(values) < 3 or any(isinstance(v, str) for v in values)
 
 
 def _nearest(value, options: list):

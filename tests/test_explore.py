@@ -74,7 +74,14 @@ def test_labels_rename_controls():
     page = both(labels={"width": "number of <neurons>"}).html
     assert "<label>number of &lt;neurons&gt; <input" in page
     assert "<label>kind <select" in page
-    assert "<label>learning rate <" in explore(lambda learning_rate: draw(), alt="the same line", learning_rate=[1, 2]).html
+    assert "<label>learning rate <" in explore(lambda learning_rate: draw(), alt="the same line", learning_rate=[1, 2, 3]).html
+
+
+def test_two_numbers_make_a_menu_and_only_a_slider_speaks_its_value():
+    page = explore(draw, alt="a line of width {width}", width=[1.0, 2.5]).html
+    assert '<option value="0" selected>1</option><option value="1">2.5</option></select>' in page
+    assert "aria-valuetext=" not in page
+    assert "if (e.type === 'range') e.setAttribute('aria-valuetext'" in page
 
 
 def test_texts_in_the_frames_cannot_end_the_script():

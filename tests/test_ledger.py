@@ -107,6 +107,17 @@ def test_the_command_prints_json_with_every_claim():
         assert (row["notebook"] is None) == (row["cell"] is None) == (row["verdict"] == "open")
 
 
+@pytest.mark.parametrize("extra", [[], ["--json"]])
+def test_a_reader_who_has_seen_enough_meets_no_error(extra):
+    """As in `python -m foldnet ledger | head -1`: the pipe is closed before all is written."""
+    command = [sys.executable, "-m", "foldnet", "ledger", *extra]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        process.stdout.read(10)
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait() == 0
+
+
 def test_the_command_selects(capsys):
     assert __main__.main(["ledger", "--json", "--chapter", "splines/breakpoints"]) == 0
     rows = json.loads(capsys.readouterr().out)

@@ -1,2 +1,23 @@
 // From a disk the search shows titles alone: a browser does not let a page read its neighbours there.
 if (location.protocol === "file:") DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
+
+// A formula, a table or a piece of code that is wider than the page scrolls by itself, and then the keyboard must reach it.
+(function () {
+  function measure() {
+    document.querySelectorAll("article mjx-container").forEach(function (formula) {
+      var inline = formula.getAttribute("display") !== "true", room = formula.parentNode.closest("p, li, td, dd, div, section");
+      formula.classList.remove("wide");
+      if (inline && room && formula.getBoundingClientRect().width > room.clientWidth) formula.classList.add("wide");
+    });
+    document.querySelectorAll("article :is(mjx-container, pre, .output, .table-box, table, div.math)").forEach(function (box) {
+      var scrolls = box.scrollWidth > box.clientWidth + 1 && getComputedStyle(box).overflowX !== "visible";
+      if (scrolls) box.setAttribute("tabindex", "0");
+      else if (box.getAttribute("tabindex") === "0") box.removeAttribute("tabindex");
+    });
+  }
+  function later() { clearTimeout(later.timer); later.timer = setTimeout(measure, 40); }
+  function typeset() { return (window.MathJax && MathJax.startup && MathJax.startup.promise) || Promise.resolve(); }
+  addEventListener("load", function () { typeset().then(measure); });
+  addEventListener("resize", later);
+  addEventListener("toggle", later, true);
+})();

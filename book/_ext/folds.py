@@ -1,6 +1,7 @@
 """Folded code: a cell with the tag `folded` shows its title, the line `# @title ...`, and its code when the title is pressed.
 
-The setup cell, which does nothing outside Colab, is not on the site at all. Outputs are never folded.
+What lives only where a kernel runs is not on the site at all: the setup cell, and the widgets of `explore(...).live()`, whose
+figure stands above them. Outputs are never folded.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ class Folds(SphinxTransform):
 
     def apply(self):
         for cell in [node for node in self.document.findall(nodes.container) if node.get("nb_element") == "cell_code"]:
-            if "tag_setup" in cell["classes"]:
+            widgets = any("explore-still" in output.astext() for output in cell.findall(nodes.raw))
+            if widgets or "tag_setup" in cell["classes"]:
                 cell.parent.remove(cell)
             elif "tag_folded" in cell["classes"]:
                 for code in [child for child in cell if child.get("nb_element") == "cell_code_source"]:

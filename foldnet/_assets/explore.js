@@ -7,7 +7,7 @@ document.querySelectorAll('[data-explore="$uid"]:not([data-ready])').forEach(fun
     var k = 0;
     inputs.forEach(function (e, i) {
       k = k * d.labels[i].length + Number(e.value);
-      e.setAttribute('aria-valuetext', d.labels[i][e.value]);
+      if (e.type === 'range') e.setAttribute('aria-valuetext', d.labels[i][e.value]);
       var o = e.parentNode.querySelector('output'); if (o) o.textContent = d.labels[i][e.value];
     });
     frame.innerHTML = d.frames[d.index[k]];

@@ -81,6 +81,27 @@ def chromium():
         browser.close()
 
 
+AXE = (Path(__file__).parent / "axe" / "axe.min.js").read_text(encoding="utf-8")  # axe-core 4.14.0 from npm, MPL 2.0
+FINDINGS = """async ([within, rules]) => {
+  const options = {resultTypes: ["violations"], ...(rules ? {runOnly: {type: "rule", values: rules}} : {})};
+  const found = await axe.run(within || document, options);
+  const line = (v, n) => `${v.impact} ${v.id}: ${n.target.join(" ")}: ${n.html.slice(0, 120)}`;
+  return found.violations.flatMap((v) => v.nodes.map((n) => line(v, n)));
+}"""
+
+
+@pytest.fixture(scope="session")
+def accessibility():
+    """`accessibility(page, within="figure", rules=[...])`: what axe-core finds wrong on a page or in a part, a line each."""
+
+    def findings(page, within: str | None = None, rules: list[str] | None = None) -> list[str]:
+        if not page.evaluate("() => Boolean(window.axe)"):
+            page.evaluate(AXE)
+        return page.evaluate(FINDINGS, [within, rules])
+
+    return findings
+
+
 class Visit:
     """One page in a fresh browser window, and what went wrong while it was open."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import io
 import json
 import re
 from pathlib import Path
@@ -112,6 +113,43 @@ def test_page(page_name, visit, address):
         assert any(href.endswith(".ipynb") and href.startswith(address) for href in facts["buttons"]), "no download button"
 
 
+SLOW_TO_JUDGE = ("book/api", "book/ledger")  # judged in the light; test_text_stands_out has their contrast in the dark
+
+
+def test_everyone_can_use_the_page(page_name, visit, address, accessibility):
+    """axe-core finds nothing, wide and light, narrow and dark; every folded piece opened."""
+    page = visit().open(f"{address}{page_name}.html")
+    page.evaluate("() => document.querySelectorAll('article details').forEach((d) => { d.open = true; })")
+    assert accessibility(page) == []
+    if page_name not in SLOW_TO_JUDGE:
+        page = visit(color_scheme="dark", viewport={"width": 390, "height": 844}).open(f"{address}{page_name}.html")
+        assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+        page.wait_for_timeout(100)
+        assert accessibility(page) == []
+
+
+def test_axe_finds_what_is_wrong(visit, address, accessibility):
+    page = visit().open(f"{address}book/index.html")
+    page.evaluate("""() => { document.querySelector('article').insertAdjacentHTML('beforeend',
+      '<img src="x.png"><p style="color:#ccc;background:#fff">pale</p><select aria-valuetext="x"></select>'); }""")
+    found = " ".join(accessibility(page, within="article"))
+    for rule in ("image-alt", "color-contrast", "aria-allowed-attr", "select-name"):
+        assert rule in found
+
+
+def test_a_fold_opens_by_keyboard_and_its_code_can_be_copied(visit, address, site):
+    folded = [p for p in html_pages(site) if 'class="fold"' in p.read_text(encoding="utf-8")]
+    if not folded:
+        pytest.skip("no page has folded code yet")
+    page = visit().open(address + folded[0].relative_to(site).as_posix())
+    first = page.locator("details.fold").first
+    assert not first.locator("pre").is_visible()
+    first.locator("summary").focus()
+    page.keyboard.press("Enter")
+    assert first.locator("pre").is_visible()
+    assert first.locator("button.copybtn").count() == 1
+
+
 # ---- from the disk, in the dark, on paper ------------------------------------------------------------------------------
 
 
@@ -140,10 +178,23 @@ def test_text_stands_out(scheme, site, visit, address):
         assert min(contrasts) >= 4.5, f"{name}: contrast {min(contrasts):.2f}"
 
 
-def test_figures_keep_white_paper_in_the_dark(visit, address):
-    page = visit(color_scheme="dark").open(f"{address}book/index.html")
-    style = page.eval_on_selector(".explore img", "(e) => [getComputedStyle(e).backgroundColor, getComputedStyle(e).filter]")
-    assert style == ["rgb(255, 255, 255)", "none"]
+def test_in_the_dark_drawings_turn_over_and_pictures_of_points_keep_white_paper(visit, address):
+    page = visit(color_scheme="dark").open(f"{address}book/splines/rich.html")
+    seen = "(e) => [e.src.slice(0, 14), getComputedStyle(e).filter.split('(')[0], getComputedStyle(e).mixBlendMode]"
+    styles = page.eval_on_selector_all("article img", f"(all) => all.map({seen})")
+    assert {tuple(style) for style in styles} == {("data:image/svg", "invert", "screen"), ("data:image/png", "none", "normal")}
+
+
+def test_a_drawing_in_the_dark_has_no_white_slab(visit, address):
+    from PIL import Image
+
+    page = visit(color_scheme="dark").open(f"{address}book/splines/rich.html")
+    picture = page.locator('article img[src^="data:image/svg"]').first
+    picture.scroll_into_view_if_needed()
+    shot = Image.open(io.BytesIO(picture.screenshot())).convert("L")
+    corner, brightest = shot.getpixel((2, 2)), max(shot.getdata())
+    assert corner < 50
+    assert brightest > 180
 
 
 def test_print_shows_one_frame_and_no_controls(visit, address):
