@@ -24,6 +24,13 @@ def main(argv: list[str] | None = None) -> int:
     except (ValueError, FileNotFoundError) as error:
         print(f"foldnet: {error}", file=sys.stderr)
         return 2
+    except RuntimeError as error:
+        from .experiments.runner import CellsFailed
+
+        if not isinstance(error, CellsFailed):
+            raise
+        print(f"foldnet: {error}", file=sys.stderr)
+        return 1
     except KeyboardInterrupt:
         print("\nfoldnet: stopped; the same command goes on from here", file=sys.stderr)
         return 130
@@ -125,7 +132,7 @@ def _swaps_of_classes(n: int) -> int:
 
         path = _paths.repository() / "_sweeps" / "swaps_classes.jsonl"
         result = runner.run(swaps_classes.cells(), swaps_classes.cell, path, command="python -m foldnet swaps --classes 5")
-        counts, weighted = (np.sum([r["result"][k] for r in result.rows], axis=0) for k in ("classes", "functions"))
+        counts, weighted = (np.sum([r[k] for r in result.rows], axis=0) for k in ("classes", "functions"))
     print("swaps      classes       functions")
     for value in range(int(np.flatnonzero(counts)[-1]) + 1):
         print(f"{value:5} {int(counts[value]):12,} {int(weighted[value]):15,}")

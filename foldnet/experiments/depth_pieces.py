@@ -93,28 +93,32 @@ def train(nets: ReLUNet, steps: int = STEPS) -> Fit:
 
 
 def table(layers: int) -> dict:
-    """Kinks on the whole line and among the data (mean, spread), where they lie in 50 bins, losses, some trained weights."""
+    """Kinks on the whole line and among the data (mean, spread), where they lie in 50 bins, losses, some trained weights.
+
+    What holds after training as `[setting][target]`, what before as `[start]`, its bins `[start][reach]`.
+    """
     nets = initial(layers)
     trained = train(nets.to(device()))
     after, alive = trained.net.to("cpu"), ~trained.diverged.cpu()
     early = trained.loss[trained.epoch.tolist().index(EARLY)].cpu()
-    result: dict = {"diverged": (~alive).sum(-1).tolist()}
+    result: dict = {"diverged": (~alive).sum(-1).tolist(), "before_kinks": {}, "before_bins": {}}
+    found: dict = {name: {s: {} for s in SETTINGS} for name in ("kinks", "kinks_inside", "bins", "loss", "early_loss", "weights")}
     for i, (setting, (start, _)) in enumerate(SETTINGS.items()):
         for j, (target, (_, reach)) in enumerate(TARGETS.items()):
             before = deep_spline(nets[i, j])
-            result[f"{start}, before, kinks"] = _mean_and_spread(before.piece_count() - 1)
-            result[f"{start}, before, bins, {reach:.0f}"] = _bins(before, reach)
+            result["before_kinks"][start] = _mean_and_spread(before.piece_count() - 1)
+            result["before_bins"].setdefault(start, {})[f"{reach:.0f}"] = _bins(before, reach)
             if not alive[i, j].any():
                 continue
-            name, f = f"{setting}, {target}, ", deep_spline(after[i, j][alive[i, j]])
-            result[name + "kinks"] = _mean_and_spread(f.piece_count() - 1)
-            result[name + "kinks inside"] = _mean_and_spread(f.piece_count(-reach, reach) - 1)
-            result[name + "bins"] = _bins(f, reach)
-            result[name + "loss"] = _mean_and_spread(trained.final_loss[i, j].cpu()[alive[i, j]].numpy())
-            result[name + "early loss"] = _short(early[i, j, :2], 6)
+            f = deep_spline(after[i, j][alive[i, j]])
+            found["kinks"][setting][target] = _mean_and_spread(f.piece_count() - 1)
+            found["kinks_inside"][setting][target] = _mean_and_spread(f.piece_count(-reach, reach) - 1)
+            found["bins"][setting][target] = _bins(f, reach)
+            found["loss"][setting][target] = _mean_and_spread(trained.final_loss[i, j].cpu()[alive[i, j]].numpy())
+            found["early_loss"][setting][target] = _short(early[i, j, :2], 6)
             if i == 0 and j < 6:
-                result[name + "weights"] = _short(after[i, j, 0].vector(), 5)
-    return result
+                found["weights"][setting][target] = _short(after[i, j, 0].vector(), 5)
+    return result | found
 
 
 def _mean_and_spread(values: np.ndarray) -> list[float]:
@@ -144,19 +148,23 @@ def follow(figure: str, networks: int = FOLLOWED, steps: int | None = None) -> R
 
 
 def paths(figure: str) -> dict:
-    """How much breakpoints move, are born and die, for each network and layer, and the paths of the first network."""
+    """How much breakpoints move, are born and die, for each network and layer, and the paths of the first network.
+
+    `number[layer - 1]` and `place[layer - 1]`: how many breakpoints it has at each mark shown, and where.
+    """
     nets = follow(figure)
     reach, layers = TARGETS["sine"][1], len(nets.sizes) - 2
     f = deep_spline(nets)
     count = f.breakpoint_count()
-    result = {"first": count[0], "last": count[-1], "least": count.min(0), "most": count.max(0), "of one": count[:, 0]}
+    result = {"first": count[0], "last": count[-1], "least": count.min(0), "most": count.max(0), "of_one": count[:, 0]}
     result = {name: value.tolist() for name, value in result.items()}
     for name, value in movement(f, layers, -reach, reach).items():
         result[name] = [_short(row, 4) for row in value]
     one = deep_spline(nets[::SHOWN, 0])
+    result["number"], result["place"] = [], []
     for layer in range(1, layers + 1):
         rows = one.vertex[one.switches & (one.layer == layer)]
         rows = rows[np.abs(one.place[rows]) < 1.5 * reach]
-        result[f"layer {layer}, number"] = np.bincount(one.network[rows], minlength=len(one.outermost)).tolist()
-        result[f"layer {layer}, place"] = one.place[rows].round(3).tolist()
+        result["number"].append(np.bincount(one.network[rows], minlength=len(one.outermost)).tolist())
+        result["place"].append(one.place[rows].round(3).tolist())
     return result

@@ -34,13 +34,13 @@ def cells() -> list[dict]:
 
 
 def cell(task: str, block: int, loss: str, networks: int = NETWORKS) -> dict:
-    """For each arm how many networks get how many of the 300 training points right; every block is a data set of its own."""
+    """`arms[arm]`: how many networks get how many of the 300 training points right; every block is a data set of its own."""
     small = parents(task, block, networks, loss)
     plain = train(start(3, block, networks), task, block, loss=loss)
-    result = {"random 2-3-2": summary(plain, task, block), "2-2-2 before": summary(small, task, block)}
+    arms = {"random 2-3-2": summary(plain, task, block), "2-2-2 before": summary(small, task, block)}
     for arm in ARMS[2:]:
-        result[arm] = summary(train(grown(small, arm, task, block), task, block, STEPS // 2, loss), task, block)
-    return result
+        arms[arm] = summary(train(grown(small, arm, task, block), task, block, STEPS // 2, loss), task, block)
+    return {"arms": arms}
 
 
 def summary(nets: ReLUNet, task: str, block: int) -> dict:

@@ -57,12 +57,12 @@ def cell(task: str, block: int, way: str, networks: int = 200, marks=MARKS) -> d
     right = [(accuracy(nets, x, y) * len(x)).round().long() for nets in (small, states[-1])]
     return {
         "networks": len(found.point),
-        "within 0.1": [int((s["distance"] < 0.1).sum()) for s in seen],
-        "no kink": [int(s["distance"].isinf().sum()) for s in seen],
+        "within": [int((s["distance"] < 0.1).sum()) for s in seen],
+        "no_kink": [int(s["distance"].isinf().sum()) for s in seen],
         **{name: [quartiles(s[name]) for s in seen] for name in ("distance", "line", "angle", "strength")},
-        "last distance": [round(min(v, 99.0), 3) for v in seen[-1]["distance"].tolist()],
-        "right before": right[0].tolist(),
-        "right after": right[1].tolist(),
+        "last_distance": [round(min(v, 99.0), 3) for v in seen[-1]["distance"].tolist()],
+        "right_before": right[0].tolist(),
+        "right_after": right[1].tolist(),
     }
 
 

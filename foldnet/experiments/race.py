@@ -41,6 +41,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ..data import Row, digits
 from ..growth.adam import Adam
 from ..growth.methods import METHODS, loss
 from ..growth.tasks import TASKS, one_hot
@@ -69,11 +70,11 @@ def cell(task: str, method: str, rate: float) -> dict:
         "loss": [float(f"{v:.3g}") for v in done.loss[-1, :count].tolist()],
         "validation": round(float(done.validation[count:].mean()), 6),
         "accuracy": [round(v, 4) for v in done.accuracy[:, :count].mean(1).tolist()],
-        "mean loss": [float(f"{v:.4g}") for v in done.loss[:, :count].mean(1).tolist()],
+        "mean_loss": [float(f"{v:.4g}") for v in done.loss[:, :count].mean(1).tolist()],
         "work": [float(f"{v / 1e6:.5g}") for v in done.work],  # million multiply-adds
     }
     if method == "scratch":
-        result["wrong at equal work"] = wrong[equal_work(task) // MARK]
+        result["wrong_at_equal_work"] = wrong[equal_work(task) // MARK]
     return result
 
 
@@ -104,8 +105,6 @@ def _toy(task: str, seed: int) -> list[tuple[Tensor, Tensor]]:
 
 
 def _digits(seed: int) -> list[tuple[Tensor, Tensor]]:
-    from ..data import digits
-
     images = digits(seed)
     x, y = torch.as_tensor(images.x_train).double(), one_hot(torch.as_tensor(images.y_train), 10)
     test = torch.as_tensor(images.x_test).double(), one_hot(torch.as_tensor(images.y_test), 10)
@@ -211,25 +210,25 @@ class Standing:
     verdict: str
 
 
-def chosen(rows: list[dict]) -> dict[tuple[str, str], dict]:
+def chosen(rows: list[Row]) -> dict[tuple[str, str], Row]:
     """For each (task, method) the stored row at the rate with the best mean validation accuracy, the smaller rate on a tie."""
-    best: dict[tuple[str, str], dict] = {}
-    for row in sorted(rows, key=lambda row: row["cell"]["rate"]):
-        key = row["cell"]["task"], row["cell"]["method"]
-        if key not in best or row["result"]["validation"] > best[key]["result"]["validation"]:
+    best: dict[tuple[str, str], Row] = {}
+    for row in sorted(rows, key=lambda row: row.cell["rate"]):
+        key = row.cell["task"], row.cell["method"]
+        if key not in best or row["validation"] > best[key]["validation"]:
             best[key] = row
     return best
 
 
-def share_right(row: dict, key: str = "wrong") -> np.ndarray:
+def share_right(row: Row, key: str = "wrong") -> np.ndarray:
     """Test accuracy of each race seed of a stored row."""
-    return 1 - np.asarray(row["result"][key]) / (397 if row["cell"]["task"] == "digits" else 1000)
+    return 1 - row[key] / (397 if row.cell["task"] == "digits" else 1000)
 
 
-def standings(rows: list[dict], rival: str = "scratch", key: str = "wrong") -> dict[tuple[str, str], Standing]:
+def standings(rows: list[Row], rival: str = "scratch", key: str = "wrong") -> dict[tuple[str, str], Standing]:
     """Every method on every task, with its paired difference to a rival and the protocol's verdict on it.
 
-    With `key="wrong at equal work"` the rival, from scratch, is taken where it has spent as many multiply-adds.
+    With `key="wrong_at_equal_work"` the rival, from scratch, is taken where it has spent as many multiply-adds.
     """
     from scipy import stats
 
@@ -245,9 +244,9 @@ def standings(rows: list[dict], rival: str = "scratch", key: str = "wrong") -> d
             hits = stats.binomtest(int((right >= goal - 1e-9).sum()), len(right))
             interval = hits.proportion_ci(method="wilson")
             found[task, method] = Standing(
-                rate=row["cell"]["rate"],
+                rate=row.cell["rate"],
                 accuracy=_interval(right),
-                loss=float(np.mean(row["result"]["loss"])),
+                loss=float(np.mean(row["loss"])),
                 success=(hits.statistic, interval.low, interval.high),
                 difference=_interval(gap),
                 verdict=_verdict(_interval(gap, 1 - 0.05 / (len(WIDTHS) * len(methods)))),

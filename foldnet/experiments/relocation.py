@@ -35,14 +35,15 @@ def cells() -> list[dict]:
 
 
 def cell(width: int) -> dict:
-    """Losses of 256 networks for each target and variant, and the optimum with as many pieces as neurons, and with one more."""
-    result = {}
+    """`loss[target][variant]` of 256 networks, and the `optimum[target]` with as many pieces as neurons and with one more."""
+    result: dict = {"optimum": {}, "loss": {target: {} for target in TARGETS}}
     for target in TARGETS:
         x, y = (a.flatten() for a in points([target]))
-        result[f"{target}, optimum"] = _short([fit.loss for fit in optimal(x, y, width + 1)[-2:]])
+        result["optimum"][target] = _short([fit.loss for fit in optimal(x, y, width + 1)[-2:]])
     for variant in VARIANTS:
         found = dynamics.loss(train(variant, initial(width, variant).to(device())), *points())
-        result |= {f"{target}, {variant}": _short(row) for target, row in zip(TARGETS, found.tolist())}
+        for target, row in zip(TARGETS, found.tolist()):
+            result["loss"][target][variant] = _short(row)
     return result
 
 

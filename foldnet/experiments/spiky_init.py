@@ -97,13 +97,11 @@ def cell(target: str, shape: str, optimizer: str) -> dict:
     tidy = lambda values: [[float(f"{v:.4g}") for v in row] for row in values.tolist()]  # noqa: E731
     out = {
         "error": tidy(result.recorded["error"][-1]),
-        "error, early": tidy(result.recorded["error"][1]),
+        "early_error": tidy(result.recorded["error"][1]),
         "loss": tidy(result.final_loss),
         "spikes": tidy(result.recorded["spikes"].abs().median(-1).values[-1]),
     }
     if shape == "shallow" and target in ("sine", "cubic"):
         points = torch.linspace(-1, 1, 381, dtype=torch.float64)[:, None] * TARGETS[target][1]
-        out |= {
-            name: tidy(net[:, 0].to("cpu")(points)[..., 0]) for name, net in (("curves", result.net), ("curves, start", nets))
-        }
+        out |= {name: tidy(net[:, 0].to("cpu")(points)[..., 0]) for name, net in (("curves", result.net), ("start_curves", nets))}
     return out

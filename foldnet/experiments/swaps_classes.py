@@ -40,15 +40,15 @@ def cell(inputs: int, part: int) -> dict:
         "functions": np.bincount(value, sizes, minlength=MOST).astype(np.int64),
         "crc32": zlib.crc32(value.astype(np.uint8).tobytes()),
         "sample": packed(value[(-which[0]) % EVERY :: EVERY]),
-        "near the top": numbers[value >= NEAR_THE_TOP].astype(np.int64),
-        "wrong by cases": int((by_cases != value).sum()),
-        "largest by cases": int(by_cases.max()),
-        "cpu seconds": round(seconds, 1),
+        "near_the_top": numbers[value >= NEAR_THE_TOP].astype(np.int64),
+        "wrong_by_cases": int((by_cases != value).sum()),
+        "largest_by_cases": int(by_cases.max()),
+        "cpu_seconds": round(seconds, 1),
     }
     for name, measure in measures.items():
         bins = measure if name == "degree" else np.floor(4 * measure + 1e-9).astype(np.int64)
         result[name] = np.bincount(value * BINS + bins, minlength=MOST * BINS).reshape(MOST, BINS)
-        result[f"{name} sums"] = [float(f"{s:.12g}") for s in (measure.sum(), (measure**2).sum(), (measure * value).sum())]
+        result[f"{name}_sums"] = [float(f"{s:.12g}") for s in (measure.sum(), (measure**2).sum(), (measure * value).sum())]
     return result
 
 

@@ -119,10 +119,10 @@ def cell(arm: str, **config) -> dict:
         "before": right([a for a, _ in run.around]),
         "after": right([b for _, b in run.around]),
         "losses": [[tidy(g.losses.median(1).values) for g in pair] for pair in zip(run.growths[::2], run.growths[1::2])],
-        "worst loss": tidy(torch.stack([g.losses[0].max() for g in run.growths])),
-        "largest rise of the loss": float(f"{max(float((g.losses[2] - g.losses[0]).max()) for g in run.growths):.3g}"),
-        "growing, seconds": round(sum(g.seconds for g in run.growths), 2),
-        "mean square": [tidy(g.singular_values.square().mean(1)) for g in run.growths] if wanted else [],
+        "worst_loss": tidy(torch.stack([g.losses[0].max() for g in run.growths])),
+        "largest_rise_of_loss": float(f"{max(float((g.losses[2] - g.losses[0]).max()) for g in run.growths):.3g}"),
+        "growing_seconds": round(sum(g.seconds for g in run.growths), 2),
+        "mean_square": [tidy(g.singular_values.square().mean(1)) for g in run.growths] if wanted else [],
         "largest": [tidy(g.singular_values.amax(1)) for g in run.growths] if wanted else [],
         "smallest": [tidy(g.singular_values.amin(1)) for g in run.growths[1::2]] if wanted else [],
     }
@@ -148,16 +148,16 @@ def clock(threads: int = 7, steps: int = 200) -> dict:
     return {
         "threads": threads,
         "widths": widths,
-        "seconds a minibatch": [float(f"{p:.3g}") for p in pace],
-        "seconds of 8 growths": [round(a.seconds + b.seconds, 3) for a, b in zip(run.growths[::2], run.growths[1::2])],
-        "seconds until the last growth": round(run.seconds[-1], 3),
+        "seconds_a_minibatch": [float(f"{p:.3g}") for p in pace],
+        "seconds_of_8_growths": [round(a.seconds + b.seconds, 3) for a, b in zip(run.growths[::2], run.growths[1::2])],
+        "seconds_until_the_last_growth": round(run.seconds[-1], 3),
     }
 
 
 def pace(measured: dict, widths) -> float:
     """Seconds a minibatch of one network by the stored clock, interpolated in the number of parameters."""
     parameters = lambda w: 785 * w[0] + (w[0] + 1) * w[1] + (w[1] + 1) * 10  # noqa: E731
-    known = sorted(zip(map(parameters, measured["widths"]), measured["seconds a minibatch"]))
+    known = sorted(zip(map(parameters, measured["widths"]), measured["seconds_a_minibatch"]))
     return float(np.interp(parameters(widths), *zip(*known)))
 
 
@@ -166,7 +166,7 @@ def seconds_until(measured: dict, minibatch, widths=START, growths: int = 0, del
 
     A growth beyond those that were timed is taken to last as long as the last of them.
     """
-    grow = [*measured["seconds of 8 growths"], *[measured["seconds of 8 growths"][-1]] * max(growths - 8, 0)]
+    grow = [*measured["seconds_of_8_growths"], *[measured["seconds_of_8_growths"][-1]] * max(growths - 8, 0)]
     stages = [widths_after(g, widths) for g in range(growths + 1)]
     ends = [delay * (g + 1) for g in range(growths)] + [np.inf]
     total, begin = np.zeros(len(minibatch)), 0

@@ -78,9 +78,9 @@ def cell(optimizer: str, steps: int) -> dict:
         "bends": _short(rich.bends(net[0], EDGES), 4),
     }
     if optimizer == "adam" and steps > 1000:
-        for alpha in (100.0, 1.0, 0.1):
-            f = spline(net[0, ALPHAS.index(alpha)])
-            out[f"breakpoints, {alpha:g}"], out[f"delta-slopes, {alpha:g}"] = _short(f.breakpoints, 4), _short(f.delta_slopes, 4)
+        found = {f"{alpha:g}": spline(net[0, ALPHAS.index(alpha)]) for alpha in (100.0, 1.0, 0.1)}
+        out["breakpoints"] = {alpha: _short(f.breakpoints, 4) for alpha, f in found.items()}
+        out["delta_slopes"] = {alpha: _short(f.delta_slopes, 4) for alpha, f in found.items()}
     return out
 
 

@@ -49,7 +49,7 @@ def measures(nets: ReLUNet, window: float) -> dict[str, torch.Tensor]:
     """`(*batch,)` each: the roughness, and the largest jump of the slope within the window, of all neurons there."""
     f = spline(nets)
     jumps = f.delta_slopes.abs().where(f.breakpoints.abs() < window, 0.0)
-    return {"roughness": roughness(nets), "largest jump": jumps.amax(-1), "total bend": jumps.sum(-1)}
+    return {"roughness": roughness(nets), "largest_jump": jumps.amax(-1), "total_bend": jumps.sum(-1)}
 
 
 def cell(target: str, width: int) -> dict:
@@ -57,8 +57,8 @@ def cell(target: str, width: int) -> dict:
     result = train(initial(width).to(device()), target)
     out = {}
     for name, values in result.recorded.items():
-        for when, k in (("start", 0), ("early", 1), ("end", -1)):
-            out[f"{name}, {when}"] = [[float(f"{v:.4g}") for v in row] for row in values[k].tolist()]
+        tidy = lambda k, values=values: [[float(f"{v:.4g}") for v in row] for row in values[k].tolist()]  # noqa: E731
+        out[name] = {when: tidy(k) for when, k in (("start", 0), ("early", 1), ("end", -1))}
     points = torch.linspace(-REACH, REACH, 161, dtype=torch.float64)[:, None]
     out["curves"] = np.round(result.net[:, 0].to("cpu")(points)[..., 0].numpy(), 4).tolist()
     out["loss"] = [[float(f"{v:.4g}") for v in row] for row in result.final_loss.tolist()]

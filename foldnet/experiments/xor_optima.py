@@ -46,7 +46,7 @@ def cell(biases: str, loss: str, precision: str, block: int) -> dict:
         "rows": [int(matches(nets, row, TOLERANCE).sum()) for row in rows],
         "regions": [int(matches(nets, row, np.inf).sum()) for row in rows],
         "first": pairs[:KEPT].tolist(),
-        **{f"found {tol:g}": [len(set(t)) for t in pair_codes(nets, tol).reshape(-1, KEPT).tolist()] for tol in KINKS},
+        "found": {f"{tol:g}": [len(set(t)) for t in pair_codes(nets, tol).reshape(-1, KEPT).tolist()] for tol in KINKS},
     }
 
 

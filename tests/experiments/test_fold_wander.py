@@ -13,13 +13,13 @@ def test_every_way_starts_at_its_fold_point_with_the_same_parents(way, monkeypat
     result = run.cell("sine", 1, way, networks=12, marks=(0, 10))
     run.parents.cache_clear()
     count = result["networks"]
-    assert count == len(result["right before"]) == len(result["right after"]) == len(result["last distance"]) > 5
-    assert result["within 0.1"][0] == count
+    assert count == len(result["right_before"]) == len(result["right_after"]) == len(result["last_distance"]) > 5
+    assert result["within"][0] == count
     assert result["distance"][0][2] < 1e-3
     assert 0 < result["angle"][0][1] < 60
     # what is held decides whether the kink can move
     still = way == "old and row held"
-    assert (max(result["last distance"]) < 1e-3) == still
+    assert (max(result["last_distance"]) < 1e-3) == still
     assert (result["line"][1][1] < 1e-4) == ("row held" in way)
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from foldnet.data import stored
+from foldnet.data import Row, stored
 from foldnet.experiments import race
 from foldnet.growth.methods import METHODS, Proposal
 
@@ -119,16 +119,16 @@ def test_bad_names_are_sentences():
 def test_the_stored_run_is_complete():
     rows = stored("race").rows
     assert len(rows) == len(race.cells()) == 4 * 7 * 3
-    assert {tuple(row["cell"].values()) for row in rows} == {tuple(cell.values()) for cell in race.cells()}
-    assert all(len(row["result"]["wrong"]) == 200 and len(row["result"]["accuracy"]) == 31 for row in rows)
+    assert {tuple(row.cell.values()) for row in rows} == {tuple(cell.values()) for cell in race.cells()}
+    assert all(len(row["wrong"]) == 200 and len(row["accuracy"]) == 31 for row in rows)
 
 
 def test_the_rate_is_chosen_by_validation_and_the_smaller_on_a_tie():
     def row(rate, validation):
-        return {"cell": {"task": "sine", "method": "fold", "rate": rate}, "result": {"validation": validation}}
+        return Row({"task": "sine", "method": "fold", "rate": rate}, {"validation": validation}, 1.0, "abc")
 
-    assert race.chosen([row(0.03, 0.9), row(0.01, 0.95), row(0.003, 0.8)])["sine", "fold"]["cell"]["rate"] == 0.01
-    assert race.chosen([row(0.03, 0.9), row(0.01, 0.9), row(0.003, 0.8)])["sine", "fold"]["cell"]["rate"] == 0.01
+    assert race.chosen([row(0.03, 0.9), row(0.01, 0.95), row(0.003, 0.8)])["sine", "fold"].cell["rate"] == 0.01
+    assert race.chosen([row(0.03, 0.9), row(0.01, 0.9), row(0.003, 0.8)])["sine", "fold"].cell["rate"] == 0.01
 
 
 @pytest.mark.parametrize(("rival", "key", "count"), [("scratch", "wrong", 20), ("random", "wrong", 16)])
@@ -155,7 +155,7 @@ def test_the_conclusions_of_the_chapter_hold():
     rows = stored("race").rows
     best = race.chosen(rows)
     scratch, control = race.standings(rows), race.standings(rows, "random")
-    equal = race.standings(rows, key="wrong at equal work")
+    equal = race.standings(rows, key="wrong_at_equal_work")
     verdicts = {task: [scratch[task, m].verdict[0] for m in race.GROWING] for task in race.WIDTHS}
     assert verdicts == {"sine": [*"bbbwb"], "overlap_quadratic": [*"bbbwb"], "annulus": [*"nnnwn"], "digits": [*"nnbwb"]}
     assert {k for k, s in control.items() if s.verdict == "better"} == {("sine", "tiny"), ("sine", "fold")}
@@ -165,5 +165,5 @@ def test_the_conclusions_of_the_chapter_hold():
     for task in race.TASKS:
         assert right[task, "wide"] >= max(right[task, m] for m in race.GROWING)
     assert right["digits", "random"] > right["digits", "wide"]
-    assert {best["digits", m]["cell"]["rate"] for m in race.ARMS} == {0.003}
-    assert {best[t, "gradmax"]["cell"]["rate"] for t in race.TASKS} == {0.03}
+    assert {best["digits", m].cell["rate"] for m in race.ARMS} == {0.003}
+    assert {best[t, "gradmax"].cell["rate"] for t in race.TASKS} == {0.03}

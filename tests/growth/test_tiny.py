@@ -235,7 +235,7 @@ def test_bad_growth_is_refused_in_a_sentence():
 
 
 def test_the_clock_counts_training_and_growth():
-    measured = {"widths": [[1, 1], [1000, 1000]], "seconds a minibatch": [1.0, 3.0], "seconds of 8 growths": [10.0] * 8}
+    measured = {"widths": [[1, 1], [1000, 1000]], "seconds_a_minibatch": [1.0, 3.0], "seconds_of_8_growths": [10.0] * 8}
     assert tiny_mnist.pace(measured, [1, 1]) == 1.0
     assert tiny_mnist.seconds_until(measured, [0, 7], [1000, 1000]).tolist() == [0.0, 21.0]
     grown_by_one = tiny_mnist.seconds_until(measured, [49, 50, 51], growths=1)
@@ -245,7 +245,8 @@ def test_the_clock_counts_training_and_growth():
 
 
 def test_every_cell_of_the_stored_run_is_stored_once():
-    known = [r["cell"] for r in stored("tiny_mnist").rows]
-    assert known == tiny_mnist.cells()
-    result = next(r["result"] for r in stored("tiny_mnist").rows if r["cell"].get("growths") == 15)
-    assert result["widths"] == [tiny_mnist.widths_after(g) for g in range(1, 16)]
+    run = stored("tiny_mnist")
+    assert [r.cell for r in run.rows] == tiny_mnist.cells()
+    assert run.row(arm="grown", growths=15, minibatches=10_000)["widths"].tolist() == [
+        tiny_mnist.widths_after(g) for g in range(1, 16)
+    ]
