@@ -1,0 +1,331 @@
+"""One layer of neurons drawn into a planar complex, compiled; the affine map of a face is never formed.
+
+Everything is decided by the values of the neurons at shared vertices. A vertex carries two bitsets, of the neurons that are
+positive and negative there; a face is cut by the neurons that are in both unions over its corners, and only their values are
+looked at while it is cut. A side remembers what drew it, so a point where neuron j crosses an old edge, or the chord of neuron
+k, has one name in all faces that meet there. A new vertex is a pair of older ones and a share; its row is filled in at the end.
+"""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+from numba import uint64
+
+from .._compiled import compiled
+
+ONE = np.uint64(1)
+NONE = np.uint64(0)
+
+
+@compiled
+def _ones(word):
+    """The number of bits that are set."""
+    word = word - ((word >> uint64(1)) & uint64(0x5555555555555555))
+    word = (word & uint64(0x3333333333333333)) + ((word >> uint64(2)) & uint64(0x3333333333333333))
+    word = (word + (word >> uint64(4))) & uint64(0x0F0F0F0F0F0F0F0F)
+    return numba.int64((word * uint64(0x0101010101010101)) >> uint64(56))
+
+
+@compiled
+def _lowest(word):
+    """The place of the lowest bit that is set."""
+    return _ones((word & (~word + ONE)) - ONE)
+
+
+@compiled
+def _changes(positive, negative, a, b, w):
+    """The neurons of word w that are positive at one of the vertices a, b and negative at the other."""
+    return (positive[a, w] & negative[b, w]) | (negative[a, w] & positive[b, w])
+
+
+@compiled
+def mark(z, snap, positive, negative, first, last):
+    """The bitsets of the vertices `first` to `last`, of values `z` `(V, n)`; what is zero to rounding is made zero."""
+    n = z.shape[1]
+    for v in range(first, last):
+        for j in range(n):
+            z[v, j] = z[v, j] if abs(z[v, j]) > snap[j] else 0.0
+        for start in range(0, n, 64):
+            p, q = NONE, NONE
+            for j in range(start, min(start + 64, n)):
+                p |= uint64(z[v, j] > 0) << uint64(j - start)
+                q |= uint64(z[v, j] < 0) << uint64(j - start)
+            positive[v, start >> 6], negative[v, start >> 6] = p, q
+
+
+@compiled
+def count_cuts(ends, positive, negative, count, first, last):
+    """How many neurons change their sign along each of the edges `first` to `last`."""
+    for e in range(first, last):
+        total = 0
+        for w in range(positive.shape[1]):
+            total += _ones(_changes(positive, negative, ends[e, 0], ends[e, 1], w))
+        count[e] = total
+
+
+@compiled
+def _room(array, used, needed):
+    """The array or, where it is too short for so many rows more, a copy of at least twice the size."""
+    if used + needed <= array.shape[0]:
+        return array
+    larger = np.empty((max(2 * array.shape[0], used + needed),) + array.shape[1:], array.dtype)  # noqa: RUF005 (numba)
+    larger[:used] = array[:used]
+    return larger
+
+
+@compiled
+def _between(a, b, t, snap):
+    """The value at share t of the way from a value to another; zero if it is rounding."""
+    value = a + t * (b - a)
+    return value if abs(value) > snap else 0.0
+
+
+@compiled
+def split_faces(start, corner, edge, ends, where, z, snap, positive, negative, known, first, last, most):
+    """The faces `first` to `last` cut by all neurons of a layer, depth first: each part by the lowest neuron that cuts it.
+
+    A face has the corners `corner[start[f]:start[f + 1]]`, counter-clockwise, each with the edge to the next one. Neurons cross
+    edge e in the vertices `where[e]`, `where[e] + 1`, ..., by neuron. Returned are the parts in the same form, -1 - j standing
+    for a side that neuron j drew; the face that each comes from; its neurons that are on (bits); and the vertices inside of
+    faces, numbered from `known` on: two older ones `(I, 2)`, the share `(I,)` and the neuron `(I,)`. With more than `most` parts
+    it stops.
+    """
+    words, faces, made, need = positive.shape[1], last - first, np.zeros(3, np.int64), np.zeros(6, np.int64)
+    out_start, out_parent = np.zeros(4 * faces + 64, np.int64), np.empty(4 * faces + 64, np.int64)
+    out_on = np.empty((4 * faces + 64, words), np.uint64)
+    out_corner, out_edge = np.empty(16 * faces + 256, np.int64), np.empty(16 * faces + 256, np.int64)
+    pair, share, who = np.empty((faces + 64, 2), np.int64), np.empty(faces + 64), np.empty(faces + 64, np.int64)
+    desk, values, signs = np.empty(4096, np.int64), np.empty(4096), np.empty(1024, np.uint64)
+    f = first
+    while f < last and made[0] <= most:
+        f = _split(
+            f, last, most, start, corner, edge, ends, where, z, snap, positive, negative, known, desk, values, signs,
+            out_start, out_corner, out_edge, out_parent, out_on, pair, share, who, made, need,
+        )  # fmt: skip
+        if f < last:  # the next face needs more room than is left
+            out_start, out_parent = _room(out_start, made[0] + 1, need[0]), _room(out_parent, made[0], need[0])
+            out_on = _room(out_on, made[0], need[0])
+            out_corner, out_edge = _room(out_corner, made[1], need[1]), _room(out_edge, made[1], need[1])
+            pair, share, who = _room(pair, made[2], need[2]), _room(share, made[2], need[2]), _room(who, made[2], need[2])
+            desk, values, signs = _room(desk, 0, need[3]), _room(values, 0, need[4]), _room(signs, 0, need[5])
+    parts, sides, inside = made[0], made[1], made[2]
+    return (
+        out_start[: parts + 1], out_corner[:sides], out_edge[:sides], out_parent[:parts], out_on[:parts],
+        pair[:inside], share[:inside], who[:inside],
+    )  # fmt: skip
+
+
+@compiled
+def _split(
+    f, last, most, start, corner, edge, ends, where, z, snap, positive, negative, known, desk, value, signs,
+    out_start, out_corner, out_edge, out_parent, out_on, pair, share, who, made, need,
+):  # fmt: skip
+    """Faces from f on, as long as there is room for what they may become; returned is the first that was not cut.
+
+    Results go behind what was `made` before; the room that the next face may need is left in `need`. Of a face's vertices only
+    the values for the neurons that cut it are looked at.
+    """
+    words = positive.shape[1]
+    on, cut = np.zeros(words, np.uint64), np.zeros(z.shape[1], np.int64)
+    parts, sides, inside = made[0], made[1], made[2]
+    while f < last and parts <= most:
+        begin, size, number = start[f], start[f + 1] - start[f], 0
+        for w in range(words):
+            p, q = NONE, NONE
+            for s in range(begin, begin + size):
+                p |= positive[corner[s], w]
+                q |= negative[corner[s], w]
+            word = p & q
+            on[w] = p & ~word
+            while word != NONE:
+                cut[number] = 64 * w + _lowest(word)
+                number += 1
+                word &= word - ONE
+        pairs = number * (number - 1) // 2
+        vertices, width, widest = size + 2 * number + pairs, -(-number // 64), size + number + 2
+        need[0], need[1], need[2] = 2 + number + pairs, size + 4 * (number + pairs), pairs
+        need[3] = vertices + (size + number) * number + number + 4 + 2 * (number + 4) * widest
+        need[4], need[5] = vertices * number, 2 * vertices * width + width
+        if (
+            parts + need[0] > out_parent.shape[0] or sides + need[1] > out_corner.shape[0] or inside + need[2] > who.shape[0]
+            or need[3] > desk.shape[0] or need[4] > value.shape[0] or need[5] > signs.shape[0]
+        ):  # fmt: skip
+            break
+        # the desk: names of the vertices, where two lines cross, the stack of parts to be cut, the halves of the one at work
+        crossing = vertices
+        stack = crossing + (size + number) * number
+        stack_corner = stack + number + 4
+        stack_edge = stack_corner + (number + 2) * widest
+        half_corner = stack_edge + (number + 2) * widest
+        half_edge, rest_corner, rest_edge = half_corner + widest, half_corner + 2 * widest, half_corner + 3 * widest
+        seen = 2 * vertices * width
+        for i in range(crossing, stack):
+            desk[i] = -1
+        for i in range(size):
+            v = corner[begin + i]
+            desk[stack_corner + i], desk[stack_edge + i], desk[i] = i, i, v
+            for c in range(number):
+                value[i * number + c] = z[v, cut[c]]
+            _sign(value, signs, i, number, width)
+        desk[stack], desk[stack + 1], height, local = 0, size, 1, size
+        while height > 0:
+            height -= 1
+            low, c = desk[stack + height], -1
+            length = desk[stack + height + 1] - low
+            for w in range(width):
+                p, q = NONE, NONE
+                for s in range(stack_corner + low, stack_corner + low + length):
+                    p |= signs[2 * (desk[s] * width + w)]
+                    q |= signs[2 * (desk[s] * width + w) + 1]
+                signs[seen + w] = p
+                if p & q:
+                    c = 64 * w + _lowest(p & q)
+                    break
+            if c < 0:
+                for i in range(length):
+                    s = desk[stack_edge + low + i]
+                    out_corner[sides + i] = desk[desk[stack_corner + low + i]]
+                    out_edge[sides + i] = edge[begin + s] if s >= 0 else -1 - cut[-1 - s]
+                for w in range(words):
+                    out_on[parts, w] = on[w]
+                for w in range(width):
+                    word = signs[seen + w]
+                    while word != NONE:
+                        j = cut[64 * w + _lowest(word)]
+                        out_on[parts, j >> 6] |= ONE << uint64(j & 63)
+                        word &= word - ONE
+                out_parent[parts] = f
+                parts, sides = parts + 1, sides + length
+                out_start[parts] = sides
+                continue
+            j, kept, left = cut[c], 0, 0
+            for i in range(length):
+                a, b = desk[stack_corner + low + i], desk[stack_corner + low + (i + 1 if i + 1 < length else 0)]
+                side, at, to = desk[stack_edge + low + i], value[a * number + c], value[b * number + c]
+                if at >= 0:
+                    desk[half_corner + kept], desk[half_edge + kept] = a, -1 - c if at == 0 and to < 0 else side
+                    kept += 1
+                if at <= 0:
+                    desk[rest_corner + left], desk[rest_edge + left] = a, -1 - c if at == 0 and to > 0 else side
+                    left += 1
+                if not ((at > 0 and to < 0) or (at < 0 and to > 0)):
+                    continue
+                place = crossing + (side * number + c if side >= 0 else (size + max(c, -1 - side)) * number + min(c, -1 - side))
+                v = desk[place]
+                if v < 0:
+                    v = desk[place] = local
+                    local += 1
+                    if side >= 0:  # on an old edge, where it has a number already
+                        e, w, lower = edge[begin + side], j >> 6, (ONE << uint64(j & 63)) - ONE
+                        g, h = ends[e, 0], ends[e, 1]
+                        t = z[g, j] / (z[g, j] - z[h, j])
+                        for d in range(number):
+                            value[v * number + d] = _between(z[g, cut[d]], z[h, cut[d]], t, snap[cut[d]])
+                        desk[v] = where[e] + _ones(_changes(positive, negative, g, h, w) & lower)
+                        for u in range(w):
+                            desk[v] += _ones(_changes(positive, negative, g, h, u))
+                    else:
+                        t = at / (at - to)
+                        for d in range(number):
+                            value[v * number + d] = _between(value[a * number + d], value[b * number + d], t, snap[cut[d]])
+                        pair[inside, 0], pair[inside, 1], share[inside], who[inside] = desk[a], desk[b], t, j
+                        desk[v] = known + inside
+                        inside += 1
+                    value[v * number + c] = 0.0
+                    _sign(value, signs, v, number, width)
+                desk[half_corner + kept], desk[half_edge + kept] = v, -1 - c if at > 0 else side
+                desk[rest_corner + left], desk[rest_edge + left] = v, -1 - c if at < 0 else side
+                kept, left = kept + 1, left + 1
+            for i in range(left):
+                desk[stack_corner + low + i], desk[stack_edge + low + i] = desk[rest_corner + i], desk[rest_edge + i]
+            low += left
+            for i in range(kept):
+                desk[stack_corner + low + i], desk[stack_edge + low + i] = desk[half_corner + i], desk[half_edge + i]
+            desk[stack + height + 1], desk[stack + height + 2] = low, low + kept
+            height += 2
+        f += 1
+    made[0], made[1], made[2] = parts, sides, inside
+    return f
+
+
+@compiled
+def _sign(value, signs, v, number, width):
+    """The two bitsets of a vertex of the face at work."""
+    for w in range(width):
+        p, q = NONE, NONE
+        for d in range(64 * w, min(64 * w + 64, number)):
+            p |= uint64(value[v * number + d] > 0) << uint64(d - 64 * w)
+            q |= uint64(value[v * number + d] < 0) << uint64(d - 64 * w)
+        signs[2 * (v * width + w)], signs[2 * (v * width + w) + 1] = p, q
+
+
+@compiled
+def _fill(v, a, b, t, j, snap, xy, z):
+    for i in range(xy.shape[1]):
+        xy[v, i] = xy[a, i] + t * (xy[b, i] - xy[a, i])
+    for k in range(z.shape[1]):
+        z[v, k] = _between(z[a, k], z[b, k], t, snap[k])
+    z[v, j] = 0.0
+
+
+@compiled
+def fill_edges(ends, where, snap, positive, negative, xy, z, first, last):
+    """The rows of the vertices where neurons cross the edges `first` to `last`."""
+    for e in range(first, last):
+        a, b, v = ends[e, 0], ends[e, 1], where[e]
+        for w in range(positive.shape[1]):
+            word = _changes(positive, negative, a, b, w)
+            while word != NONE:
+                j = 64 * w + _lowest(word)
+                _fill(v, a, b, z[a, j] / (z[a, j] - z[b, j]), j, snap, xy, z)
+                word &= word - ONE
+                v += 1
+
+
+@compiled
+def fill_inside(pair, share, who, snap, xy, z, known, first, last):
+    """The rows of the vertices inside of faces, each after the two that it lies between."""
+    for i in range(first, last):
+        _fill(known + i, pair[i, 0], pair[i, 1], share[i], who[i], snap, xy, z)
+
+
+@compiled
+def join_sides(start, corner, line, vertices):
+    """The edges of a complex from the sides of its faces: edge of each side, and of each edge its two ends, line and faces.
+
+    `faces` `(E, 2)`: the face on whose side the edge runs from its lower to its higher end, then the other; -1 for none. An
+    edge that belongs to two faces on the same side means that rounding has folded the complex: then its line is -2**62.
+    """
+    sides = corner.shape[0]
+    bucket = np.zeros(vertices + 1, np.int64)
+    after = np.empty(sides, np.int64)
+    face = np.empty(sides, np.int64)
+    for f in range(start.shape[0] - 1):
+        for s in range(start[f], start[f + 1]):
+            after[s], face[s] = corner[s + 1 if s + 1 < start[f + 1] else start[f]], f
+            bucket[min(corner[s], after[s]) + 1] += 1
+    for v in range(vertices):
+        bucket[v + 1] += bucket[v]
+    slot = bucket[:-1].copy()
+    edge, first_of = np.empty(sides, np.int64), np.empty(sides, np.int64)
+    ends, lines, faces = np.empty((sides, 2), np.int64), np.empty(sides, np.int64), np.full((sides, 2), -1, np.int64)
+    count = 0
+    for s in range(sides):
+        low, high = min(corner[s], after[s]), max(corner[s], after[s])
+        e = -1
+        for i in range(bucket[low], slot[low]):
+            if ends[first_of[i], 1] == high:
+                e = first_of[i]
+                break
+        if e < 0:
+            e = count
+            ends[e, 0], ends[e, 1], lines[e] = low, high, line[s]
+            first_of[slot[low]] = e
+            slot[low] += 1
+            count += 1
+        way = 0 if corner[s] == low else 1
+        if faces[e, way] >= 0 or low == high:
+            lines[e] = -(2**62)
+        edge[s], faces[e, way] = e, face[s]
+    return edge, ends[:count], lines[:count], faces[:count]
