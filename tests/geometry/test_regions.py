@@ -1,0 +1,205 @@
+"""Exact regions: against fractions, Euler's formula, areas, autograd, a fine grid, and on the networks where others fail."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.geometry.rational import area, faces
+
+from foldnet.geometry import regions as R
+from foldnet.geometry.regions import on_plane, plane_through, regions
+from foldnet.nets import ReLUNet
+
+TRIANGLE = [(-2, -1), (3, 0), (0, 2)]
+
+
+def whole(rng, sizes, reach=3, leak=0.0):
+    """A network with small whole weights: every vertex of its complex is a fraction, and many lines meet or coincide."""
+    weights = [rng.integers(-reach, reach + 1, (o, i)) for i, o in zip(sizes, sizes[1:])]
+    biases = [rng.integers(-reach, reach + 1, o) for o in sizes[1:]]
+    return ReLUNet([w.astype(float) for w in weights], [b.astype(float) for b in biases], leak)
+
+
+def lists(net):
+    return [[[int(v) for v in row] for row in w] for w in net.weights], [[int(v) for v in b] for b in net.biases]
+
+
+def holds_together(c, window_area):
+    """Euler's formula for a disc, areas that add up, two faces at each inner edge, one pattern a face."""
+    assert len(c.vertices) - len(c.edges) + len(c) == 1
+    assert c.areas.min() > 0
+    assert c.areas.sum() == pytest.approx(float(window_area), rel=1e-12)
+    assert ((c.edge_faces < 0).any(1) == (c.layer == -1)).all()
+    assert len(np.unique(c.pattern, axis=0)) == len(c)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10**6), st.sampled_from([(2, 3, 1), (2, 4, 3, 1), (2, 3, 3, 3, 1), (2, 6, 4, 2)]), st.sampled_from([0.0, 0.5]))
+def test_faces_of_whole_networks_are_those_counted_in_fractions(seed, sizes, leak):
+    rng = np.random.default_rng(seed)
+    net = whole(rng, sizes, leak=leak)
+    window = R.SQUARE if rng.random() < 0.5 else TRIANGLE
+    truth = {pattern: area(polygon) for pattern, polygon in faces(*lists(net), window, Fraction(leak))}
+    c = regions(net, window)
+    found = {tuple(map(bool, p)): a for p, a in zip(c.pattern, c.areas)}
+    assert found.keys() == truth.keys()
+    for pattern, exact in truth.items():
+        assert found[pattern] == pytest.approx(float(exact), rel=1e-9, abs=1e-15)
+    holds_together(c, sum(truth.values()))
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 10**6), st.sampled_from([(2, 8, 1), (2, 10, 10, 2), (2, 6, 6, 6, 3)]), st.sampled_from([0.0, 0.1]))
+def test_affine_maps_are_autograds_and_the_grid_sees_no_pattern_that_is_missing(seed, sizes, leak):
+    net = ReLUNet.random(sizes, leak=leak, seed=seed)
+    c = regions(net)
+    holds_together(c, 4)
+    slopes, offsets = c.maps()
+    inside = torch.as_tensor(c.centres)
+    for f in range(0, len(c), max(1, len(c) // 10)):
+        jacobian = torch.autograd.functional.jacobian(lambda p: net(p.unsqueeze(0))[0], inside[f])
+        assert np.allclose(slopes[f], jacobian, atol=1e-12)
+    assert np.allclose((slopes @ c.centres[..., None])[..., 0] + offsets, net(inside), atol=1e-12)
+    assert np.allclose(c.values, net(torch.as_tensor(c.vertices)), atol=1e-12)
+    line = torch.linspace(-0.999, 0.999, 101, dtype=torch.float64)
+    seen = np.unique(net.pattern(torch.cartesian_prod(line, line)).numpy(), axis=0)
+    known = {p.tobytes() for p in np.packbits(c.pattern, axis=1)}
+    assert {p.tobytes() for p in np.packbits(seen, axis=1)} <= known
+
+
+def test_an_edge_is_drawn_by_a_neuron_that_vanishes_on_it():
+    net = ReLUNet.random((2, 7, 6, 5, 1), seed=3)
+    c = regions(net)
+    ends = net.preactivations(torch.as_tensor(c.vertices))
+    for e in np.flatnonzero(c.layer >= 0):
+        assert ends[c.layer[e]][c.edges[e], c.neuron[e]].abs().max() < 1e-12
+    frame = np.array(R.SQUARE)
+    for e in np.flatnonzero(c.layer == -1):
+        a, b = frame[c.neuron[e]], frame[(c.neuron[e] + 1) % 4]
+        for p in c.vertices[c.edges[e]] - a:
+            assert abs(p[0] * (b - a)[1] - p[1] * (b - a)[0]) < 1e-12
+    left, right = c.edge_faces[c.layer >= 0].T
+    differ = c.pattern[left] != c.pattern[right]
+    column = np.cumsum([0, *net.sizes[1:-2]])[c.layer] + c.neuron
+    assert differ[np.arange(len(left)), column[c.layer >= 0]].all()
+
+
+# ---- where public tools go wrong ---------------------------------------------------------------------------------------
+
+
+def test_without_biases_all_lines_of_the_first_layer_meet_in_one_point():
+    net = ReLUNet.random((2, 9, 1), init="he", seed=1)
+    assert len(regions(net)) == 18
+    deep = ReLUNet.random((2, 8, 8, 8, 1), init="he", seed=2)
+    c = regions(deep)
+    holds_together(c, 4)  # a cone of each pattern, and no vertex but the centre and those on the frame
+    inner = np.abs(c.vertices).max(1) < 1 - 1e-9
+    assert inner.sum() == 1
+    angle = 2 * np.pi * (np.arange(100_000) + 0.5) / 100_000
+    circle = torch.as_tensor(np.column_stack([np.cos(angle), np.sin(angle)]))
+    pattern = deep.pattern(circle).numpy()
+    assert len(c) == (pattern != np.roll(pattern, 1, 0)).any(1).sum()
+
+
+def test_duplicated_and_dead_neurons_draw_nothing_new():
+    net = ReLUNet.random((2, 6, 5, 1), seed=4)
+    (w1, w2, w3), (b1, b2, b3) = net.weights, net.biases
+    dead = torch.zeros(1, 2, dtype=w1.dtype)
+    twice = ReLUNet(
+        [torch.cat([w1, -2 * w1, w1, dead]), torch.cat([w2, torch.zeros(5, 13, dtype=w2.dtype)], 1), w3],
+        [torch.cat([b1, -2 * b1, b1, -torch.ones(1, dtype=b1.dtype)]), b2, b3],
+    )
+    assert len(regions(twice)) == len(regions(net))
+    holds_together(regions(twice), 4)
+
+
+@pytest.mark.parametrize(("layers", "count"), [(1, 4), (2, 16), (3, 64), (4, 256), (5, 1024)])
+def test_folding_networks_have_four_to_the_depth_faces(layers, count):
+    """Each layer folds [-1, 1]^2 along both axes: x -> 2|x| - 1, |x| made of two neurons that share their crease."""
+    fold = torch.tensor([[1.0, 0], [-1, 0], [0, 1], [0, -1]])
+    back = torch.tensor([[2.0, 2, 0, 0], [0, 0, 2, 2]])
+    weights = [fold, *[fold @ back] * (layers - 1), back]
+    biases = [torch.zeros(4), *[fold @ torch.tensor([-1.0, -1.0])] * (layers - 1), -torch.ones(2)]
+    c = regions(ReLUNet([w.double() for w in weights], [b.double() for b in biases]))
+    assert len(c) == count
+    holds_together(c, 4)
+
+
+def test_three_lines_through_a_point_and_lines_along_the_frame():
+    w = torch.tensor([[1.0, 0], [0, 1], [1, 1], [1, 0], [1, -1]], dtype=torch.float64)
+    b = torch.tensor([0.0, 0, 0, -1, 0], dtype=torch.float64)  # the fourth lies on a side of the window
+    c = regions(ReLUNet([w, torch.ones(1, 5, dtype=w.dtype)], [b, torch.zeros(1, dtype=w.dtype)]))
+    assert len(c) == 8
+    holds_together(c, 4)
+
+
+def test_the_network_of_the_benchmark_has_the_regions_that_integers_count():
+    assert [len(regions(bench_net(w))) for w in (8, 16, 32, 64)] == [128, 451, 2626, 13072]
+
+
+def bench_net(width, depth=3):
+    """He-normal weights and uniform biases, rounded to multiples of 2^-20: counted in big integers (see benchmarks/README.md)."""
+    rng, sizes = np.random.default_rng(width), [2, *[width] * depth, 1]
+    draw = [(rng.normal(0, np.sqrt(2 / i), (o, i)), rng.uniform(-1 / np.sqrt(i), 1 / np.sqrt(i), o)) for i, o in zip(sizes, sizes[1:])]
+    return ReLUNet(*([np.round(a * 2**20) / 2**20 for a in part] for part in zip(*draw)))
+
+
+@pytest.mark.parametrize("scale", [1e-9, 1e9])
+def test_size_and_place_of_the_window_do_not_matter(scale):
+    """Rounding is judged beside the size of the terms: a network in small or large units has the same faces."""
+    net = bench_net(16)
+    scaled = ReLUNet([net.weights[0] / scale, *net.weights[1:]], net.biases)
+    assert len(regions(scaled, scale * np.array(R.SQUARE))) == 451
+    shift = torch.tensor([1e3, -1e3], dtype=torch.float64)
+    moved = ReLUNet(net.weights, [net.biases[0] - net.weights[0] @ shift, *net.biases[1:]])
+    assert len(regions(moved, np.array(R.SQUARE) + shift.numpy())) == 451
+
+
+def test_threads_change_no_face(monkeypatch):
+    monkeypatch.setattr(R, "BLOCK", 50)
+    alone, together = (regions(bench_net(32), threads=t) for t in (1, 2))
+    order = [np.lexsort(c.pattern.T) for c in (alone, together)]
+    assert (alone.pattern[order[0]] == together.pattern[order[1]]).all()
+    assert np.allclose(alone.areas[order[0]], together.areas[order[1]], rtol=1e-9, atol=1e-18)
+    holds_together(together, 4)
+
+
+# ---- slices and refusals -----------------------------------------------------------------------------------------------
+
+
+def test_a_slice_is_the_network_on_the_plane():
+    net = ReLUNet.random((6, 10, 8, 3), seed=5)
+    a, b, c = np.random.default_rng(0).normal(size=(3, 6))
+    origin, axes = plane_through(a, b, c)
+    assert np.allclose(axes @ axes.T, np.eye(2))
+    flat = on_plane(net, origin, axes)
+    for point in (a, b, c):
+        place = axes @ (point - origin)
+        assert np.allclose(origin + place @ axes, point)
+        assert np.allclose(flat(place[None]), net(point[None]))
+    holds_together(regions(flat, 3 * np.array(R.SQUARE)), 36)
+
+
+def test_bad_input_gets_one_sentence():
+    net = ReLUNet.random((2, 5, 1))
+    for window in ([(0, 0), (1, 0)], [(0, 0), (1, 1), (2, 2)], [(0, 0), (2, 0), (1, 0.1), (1, 2)], [(0, 0), (np.nan, 0), (1, 1)], []):
+        with pytest.raises(ValueError, match="a window is"):
+            regions(net, window)
+    star = [(np.cos(a), np.sin(a)) for a in 4 * np.pi * np.arange(5) / 5]
+    with pytest.raises(ValueError, match="a window is convex"):
+        regions(net, star)
+    with pytest.raises(ValueError, match="on one line"):
+        plane_through([0, 0, 0], [1, 1, 1], [2, 2, 2])
+    with pytest.raises(ValueError, match="point in different directions"):
+        on_plane(ReLUNet.random((3, 4, 1)), np.zeros(3), np.ones((2, 3)))
+    with pytest.raises(ValueError, match="two inputs"):
+        regions(ReLUNet.random((3, 4, 1)))
+    with pytest.raises(ValueError, match="two inputs"):
+        regions(ReLUNet.random((2, 4, 1), batch=2))
+    with pytest.raises(ValueError, match="more than 100 faces, reached in hidden layer 2 of 3"):
+        regions(bench_net(8), most=100)
+    clockwise = regions(net, R.SQUARE[::-1])
+    assert len(clockwise) == len(regions(net))
