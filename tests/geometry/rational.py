@@ -4,7 +4,7 @@ from fractions import Fraction as Q
 
 
 def faces(weights, biases, window, leak=Q(0)):
-    """Each activation pattern in the window with its polygon: pairs (pattern, corners), by cutting one polygon after the other."""
+    """Each activation pattern in the window with its polygon: pairs (pattern, corners), cut one after the other."""
     found = [((), [tuple(map(Q, corner)) for corner in window], [(Q(1), Q(0), Q(0)), (Q(0), Q(1), Q(0))])]
     for w, b in zip(weights[:-1], biases[:-1]):
         after = []
@@ -12,7 +12,7 @@ def faces(weights, biases, window, leak=Q(0)):
             affine = [_combined(row, bias, maps) for row, bias in zip(w, b)]
             parts = [((), polygon)]
             for z in affine:
-                parts = [(on + (sign,), part) for on, old in parts for sign, part in _halves(old, z)]
+                parts = [((*on, sign), part) for on, old in parts for sign, part in _halves(old, z)]
             for on, part in parts:
                 slopes = [1 if o else leak for o in on]
                 after.append((pattern + on, part, [tuple(s * c for c in z) for s, z in zip(slopes, affine)]))

@@ -1,24 +1,26 @@
 """Exact regions: against fractions, Euler's formula, areas, autograd, a fine grid, and on the networks where others fail."""
 
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.geometry.rational import area, faces
 
+from foldnet.geometry import _sheet
 from foldnet.geometry import regions as R
-from foldnet.geometry.regions import on_plane, plane_through, regions
+from foldnet.geometry.regions import boundary, chains, decision, on_plane, plane_through, regions
 from foldnet.nets import ReLUNet
+from tests.geometry.rational import area, faces
 
 TRIANGLE = [(-2, -1), (3, 0), (0, 2)]
 
 
 def whole(rng, sizes, reach=3, leak=0.0):
     """A network with small whole weights: every vertex of its complex is a fraction, and many lines meet or coincide."""
-    weights = [rng.integers(-reach, reach + 1, (o, i)) for i, o in zip(sizes, sizes[1:])]
+    weights = [rng.integers(-reach, reach + 1, (o, i)) for i, o in pairwise(sizes)]
     biases = [rng.integers(-reach, reach + 1, o) for o in sizes[1:]]
     return ReLUNet([w.astype(float) for w in weights], [b.astype(float) for b in biases], leak)
 
@@ -37,7 +39,9 @@ def holds_together(c, window_area):
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.integers(0, 10**6), st.sampled_from([(2, 3, 1), (2, 4, 3, 1), (2, 3, 3, 3, 1), (2, 6, 4, 2)]), st.sampled_from([0.0, 0.5]))
+@given(
+    st.integers(0, 10**6), st.sampled_from([(2, 3, 1), (2, 4, 3, 1), (2, 3, 3, 3, 1), (2, 6, 4, 2)]), st.sampled_from([0.0, 0.5])
+)
 def test_faces_of_whole_networks_are_those_counted_in_fractions(seed, sizes, leak):
     rng = np.random.default_rng(seed)
     net = whole(rng, sizes, leak=leak)
@@ -143,7 +147,7 @@ def test_the_network_of_the_benchmark_has_the_regions_that_integers_count():
 def bench_net(width, depth=3):
     """He-normal weights and uniform biases, rounded to multiples of 2^-20: counted in big integers (see benchmarks/README.md)."""
     rng, sizes = np.random.default_rng(width), [2, *[width] * depth, 1]
-    draw = [(rng.normal(0, np.sqrt(2 / i), (o, i)), rng.uniform(-1 / np.sqrt(i), 1 / np.sqrt(i), o)) for i, o in zip(sizes, sizes[1:])]
+    draw = [(rng.normal(0, np.sqrt(2 / i), (o, i)), rng.uniform(-(i**-0.5), i**-0.5, o)) for i, o in pairwise(sizes)]
     return ReLUNet(*([np.round(a * 2**20) / 2**20 for a in part] for part in zip(*draw)))
 
 
@@ -159,12 +163,45 @@ def test_size_and_place_of_the_window_do_not_matter(scale):
 
 
 def test_threads_change_no_face(monkeypatch):
-    monkeypatch.setattr(R, "BLOCK", 50)
+    monkeypatch.setattr(_sheet, "BLOCK", 50)
     alone, together = (regions(bench_net(32), threads=t) for t in (1, 2))
     order = [np.lexsort(c.pattern.T) for c in (alone, together)]
     assert (alone.pattern[order[0]] == together.pattern[order[1]]).all()
     assert np.allclose(alone.areas[order[0]], together.areas[order[1]], rtol=1e-9, atol=1e-18)
     holds_together(together, 4)
+
+
+# ---- decisions ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("outputs", [1, 2, 4])
+def test_every_face_of_a_decision_has_one_class_and_the_boundary_lies_between(outputs):
+    net = ReLUNet.random((2, 9, 7, outputs), seed=8)
+    mean = net(torch.as_tensor(np.random.default_rng(0).uniform(-1, 1, (500, 2)))).mean(0)
+    net = ReLUNet(net.weights, [*net.biases[:-1], net.biases[-1] - mean])  # so that every class wins somewhere
+    c = regions(net)
+    finer, winner = decision(c)
+    assert len(finer.vertices) - len(finer.edges) + len(finer) == 1
+    assert finer.areas.sum() == pytest.approx(4)
+    assert len(set(winner.tolist())) >= min(outputs, 2)
+    for f in range(len(finer)):
+        corners = finer.face(f)
+        inside = np.random.default_rng(f).dirichlet(np.ones(len(corners)), 20) @ corners
+        value = net(torch.as_tensor(inside)).numpy()
+        said = (value[:, 0] > 0) if outputs == 1 else value.argmax(1)
+        assert (said == winner[f]).all()
+    new = finer.layer == 2
+    assert new.any()
+    for line in boundary(c):
+        value = np.sort(net(torch.as_tensor(line)).numpy(), axis=1)
+        tie = value[:, 0] if outputs == 1 else value[:, -1] - value[:, -2]
+        assert np.abs(tie).max() < 1e-12
+
+
+def test_a_circle_of_edges_is_one_closed_chain_and_a_crossing_ends_chains():
+    assert chains(np.array([[0, 1], [1, 2], [0, 2]])) == [[0, 1, 2, 0]]
+    assert sorted(map(len, chains(np.array([[0, 1], [1, 2], [1, 3], [1, 4], [4, 5]])))) == [2, 2, 2, 3]
+    assert chains(np.zeros((0, 2), np.int64)) == []
 
 
 # ---- slices and refusals -----------------------------------------------------------------------------------------------
@@ -185,7 +222,8 @@ def test_a_slice_is_the_network_on_the_plane():
 
 def test_bad_input_gets_one_sentence():
     net = ReLUNet.random((2, 5, 1))
-    for window in ([(0, 0), (1, 0)], [(0, 0), (1, 1), (2, 2)], [(0, 0), (2, 0), (1, 0.1), (1, 2)], [(0, 0), (np.nan, 0), (1, 1)], []):
+    flat, dented = [(0, 0), (1, 1), (2, 2)], [(0, 0), (2, 0), (1, 0.1), (1, 2)]
+    for window in ([(0, 0), (1, 0)], flat, dented, [(0, 0), (np.nan, 0), (1, 1)], []):
         with pytest.raises(ValueError, match="a window is"):
             regions(net, window)
     star = [(np.cos(a), np.sin(a)) for a in 4 * np.pi * np.arange(5) / 5]
@@ -199,7 +237,7 @@ def test_bad_input_gets_one_sentence():
         regions(ReLUNet.random((3, 4, 1)))
     with pytest.raises(ValueError, match="two inputs"):
         regions(ReLUNet.random((2, 4, 1), batch=2))
-    with pytest.raises(ValueError, match="more than 100 faces, reached in hidden layer 2 of 3"):
+    with pytest.raises(ValueError, match="more than 100 faces in hidden layer 2 of 3"):
         regions(bench_net(8), most=100)
     clockwise = regions(net, R.SQUARE[::-1])
     assert len(clockwise) == len(regions(net))
