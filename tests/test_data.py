@@ -49,7 +49,6 @@ def server(tmp_path, monkeypatch):
     http_server.server_close()
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_download_falls_back_to_the_next_mirror_and_is_cached(server):
     address, md5, images = server
     mirrors = (address + "nothing-here/", address)
@@ -58,7 +57,6 @@ def test_download_falls_back_to_the_next_mirror_and_is_cached(server):
     assert data._file("small", "small.gz", md5, ("http://127.0.0.1:9/",)) == path  # from the cache: that mirror is dead
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_a_torn_file_in_the_cache_is_fetched_again(server):
     address, md5, images = server
     path = data._file("small", "small.gz", md5, (address,))

@@ -122,9 +122,9 @@ def test_a_module_can_be_held_in_the_head(path):
 LATE = ("matplotlib", "scipy", "sympy", "numba", "ipywidgets", "sklearn", "IPython", "joblib", "pooch", "tqdm", "yaml", "PIL")
 COST = """
 import json, sys, time
-start = time.perf_counter(); import numpy, torch; first = time.perf_counter() - start
+start = time.process_time(); import numpy, torch; first = time.process_time() - start
 before = set(sys.modules)
-start = time.perf_counter(); import foldnet; second = time.perf_counter() - start
+start = time.process_time(); import foldnet; second = time.process_time() - start
 print(json.dumps({"new": sorted(m.split(".")[0] for m in set(sys.modules) - before), "first": first, "second": second}))
 """
 

@@ -262,7 +262,7 @@ def test_fused_engine_without_a_cache_folder(tmp_path):
         "import numba.core.caching as c; getattr(c, 'CacheImpl', getattr(c, '_CacheImpl', None))._locator_classes = [];"
         "import foldnet._fused_math as f; import numpy as np; assert abs(f.exp32(np.float32(-1)) - np.exp(-1)) < 1e-6"
     )
-    subprocess.run([sys.executable, "-W", "error", "-c", code], check=True, cwd=tmp_path, timeout=120)
+    subprocess.run([sys.executable, "-W", "error", "-c", code], check=True, cwd=tmp_path, timeout=600)
 
 
 # ---- a batch is its networks -------------------------------------------------------------------------------------------
@@ -501,7 +501,7 @@ def test_stored_notebook_keeps_no_bar():
     )
     short = "with bar(3, True) as shown:\n    shown.update(3)"
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(code), nbformat.v4.new_code_cell(short)])
-    nbclient.NotebookClient(notebook, timeout=120, kernel_name="python3").execute()
+    nbclient.NotebookClient(notebook, timeout=600, kernel_name="python3").execute()
     shown = notebook.cells[0].outputs
     assert [o.output_type for o in shown] == ["display_data", "execute_result"]
     assert shown[0].data == {"text/plain": ""}
@@ -525,7 +525,7 @@ if child == 0:
     run(); os._exit(0)
 assert os.waitpid(child, 0)[1] == 0
 """
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=300, env={**os.environ, "PYTHONWARNINGS": "ignore"})
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=600, env={**os.environ, "PYTHONWARNINGS": "ignore"})
 
 
 # ---- bad input ---------------------------------------------------------------------------------------------------------

@@ -344,14 +344,14 @@ def test_search_finds(word, expected, site, visit, address):
         pytest.skip(f"there is no {expected} yet")
     window = visit()
     page = window.open(f"{address}search.html?q={word}")
-    page.wait_for_selector(f'#search-results a[href*="{expected}"]', timeout=10_000)
+    page.wait_for_selector(f'#search-results a[href*="{expected}"]', timeout=60_000)
     assert window.errors == []
 
 
 def test_search_works_from_disk(site, visit):
     window = visit(allowed="file://")
     page = window.open((site / "search.html").as_uri() + "?q=ReLUNet")
-    page.wait_for_selector('#search-results a[href*="api.html"]', timeout=10_000)
+    page.wait_for_selector('#search-results a[href*="api.html"]', timeout=60_000)
     assert window.errors == []
 
 
