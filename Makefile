@@ -4,6 +4,7 @@ CHAPTER ?=
 NAME ?=
 URL ?=
 ONLY ?=
+UPGRADE ?=
 SET ?=
 SUBMISSIONS ?=
 SHIELD ?= on
@@ -17,7 +18,7 @@ READY := .venv/.ready
 COURSE := .venv-course/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help book test plan notebooks text notebook lint sweep assignments rehearse grade address clean
+.PHONY: help book test lab pins tremble plan notebooks text notebook lint sweep assignments rehearse grade address clean
 
 help: ## this list
 	@echo "Usage: make TARGET [CHAPTER=splines/breakpoints] ..."; echo
@@ -28,6 +29,16 @@ book: $(READY) ## build the site from the stored outputs and print the address o
 
 test: $(READY) ## everything: style, package, notebooks, course, site, browser, install (ONLY="style package" for some of it)
 	@$(BIN)/python -m tools.check --jobs $(JOBS) $(ONLY)
+
+lab: $(READY) ## open the book in JupyterLab, in the same environment; the first time installs it there
+	@$(BIN)/python -m tools.install lab
+	@$(BIN)/jupyter lab --notebook-dir=book
+
+pins: $(READY) ## make the requirements*.txt again from what the requirements*.in ask for (UPGRADE=1 takes newer versions)
+	@$(BIN)/python -m tools.pins $(if $(UPGRADE),--upgrade)
+
+tremble: $(READY) ## which printed lines of CHAPTER=... hang on the last digit of a number
+	@$(BIN)/python -m tools.tremble $(CHAPTER)
 
 plan: $(READY) ## write the table of contents and the README's map again, from book/plan.yml
 	@$(BIN)/python -m tools.plan

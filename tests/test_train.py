@@ -509,6 +509,7 @@ def test_stored_notebook_keeps_no_bar():
     assert notebook.cells[1].outputs == []
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 def test_fused_engine_in_forked_and_threaded_processes():
     """numba's own threads would end such a process; a fresh interpreter, because a crash takes the interpreter with it."""
     code = """

@@ -1,7 +1,8 @@
 """Make `.venv` as requirements.txt says, with foldnet itself in it: called by the Makefile, with any Python from 3.11 on.
 
-`python -m tools.install course` makes `.venv-course` as requirements-course.txt says: nbgrader, and nothing of ours. Only the
-standard library is at hand here. The pip log goes to pip.log in the environment; a line every few seconds says how far it is.
+`python -m tools.install course` makes `.venv-course` as requirements-course.txt says: nbgrader, and nothing of ours. `lab` adds
+JupyterLab to `.venv`, when it is asked for. Only the standard library is at hand here. The pip log goes to pip.log in the
+environment; a line every few seconds says how far it is.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent
 ENVIRONMENTS = {
     "book": (ROOT / ".venv", ROOT / "requirements.txt"),
     "course": (ROOT / ".venv-course", ROOT / "requirements-course.txt"),
+    "lab": (ROOT / ".venv", ROOT / "requirements-lab.txt"),
 }
 STEPS = ("Collecting", "Downloading", "Installing", "Using")
 EVERY = 15  # seconds between two lines of progress
@@ -25,8 +27,9 @@ EVERY = 15  # seconds between two lines of progress
 
 def main(which: str = "book") -> int:
     venv, requirements = ENVIRONMENTS[which]
-    pip, ready = [str(venv / "bin" / "python"), "-m", "pip", "--disable-pip-version-check"], venv / ".ready"
-    if which == "course" and ready.is_file() and ready.stat().st_mtime >= requirements.stat().st_mtime and works(venv):
+    pip = [str(venv / "bin" / "python"), "-m", "pip", "--disable-pip-version-check"]
+    ready = venv / (".lab" if which == "lab" else ".ready")
+    if which != "book" and ready.is_file() and ready.stat().st_mtime >= requirements.stat().st_mtime and works(venv):
         return 0
     if not works(venv):
         print(f"making {venv.name} with Python {platform.python_version()}", flush=True)
@@ -42,11 +45,28 @@ def main(which: str = "book") -> int:
         print(f"make: pip could not install {requirements.name}; the lines above are the end of {venv.name}/pip.log")
         return 1
     ours = [["install", "--quiet", "--no-deps", "--no-build-isolation", "--editable", str(ROOT)]] if which == "book" else []
-    for command in (*ours, ["check"]):
+    for command in ours:
         if subprocess.run([*pip, *command]).returncode:
             return 1
-    ready.touch()
-    return 0
+    checked = subprocess.run([*pip, "check"], capture_output=True, text=True).stdout
+    wrong, others = sorted_out(checked, {pin.split("==")[0].lower() for pin in pins} | {"foldnet"})
+    for line in others:
+        print(f"note: {line} (pip says so; the book does not ask for it)")
+    for line in wrong:
+        print(f"make: {line}")
+    if not wrong:
+        ready.touch()
+    return bool(wrong)
+
+
+def sorted_out(checked: str, ours: set[str]) -> tuple[list[str], list[str]]:
+    """What `pip check` says about the packages that we pin, and about others.
+
+    Of what torch brings along for a GPU some is never right (a package for another platform), and nothing here uses it.
+    """
+    lines = [line for line in checked.splitlines() if line and not line.startswith("No broken")]
+    wrong = [line for line in lines if line.split()[0].lower().replace("_", "-") in ours]
+    return wrong, [line for line in lines if line not in wrong]
 
 
 def works(venv: Path) -> bool:

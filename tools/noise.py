@@ -1,0 +1,83 @@
+"""Arithmetic as another processor might do it: sums, products of matrices and new weights are off in the last digits.
+
+`on(seed)` changes torch, numpy and foldnet in this process, for good: `tools.tremble` calls it in the kernel that runs a chapter.
+"""
+
+from __future__ import annotations
+
+import functools
+import random
+
+import numpy as np
+import torch
+from torch.overrides import TorchFunctionMode, resolve_name
+
+# what libraries add up in an order of their own, or take from a table of their own
+ADDED = {
+    "matmul",
+    "__matmul__",
+    "__rmatmul__",
+    "mm",
+    "bmm",
+    "baddbmm",
+    "einsum",
+    "linear",
+    "sum",
+    "mean",
+    "cumsum",
+    "var",
+    "std",
+    "norm",
+}
+TAKEN = {"exp", "log", "tanh", "sigmoid", "softmax", "log_softmax", "cross_entropy", "solve", "lstsq", "eigh", "svd", "cholesky"}
+NUMPY = {
+    np: ("sum", "mean", "dot", "einsum", "cumsum", "std", "var", "corrcoef"),
+    np.linalg: ("solve", "lstsq", "norm", "inv", "eigvalsh"),
+}
+RELATIVE = {torch.float64: 1e-15, torch.float32: 5e-7, np.dtype("float64"): 1e-15, np.dtype("float32"): 5e-7}
+
+
+class Noise(TorchFunctionMode):
+    """Results of sums and products times 1 + a few units of the last digit; one factor a call: vmap and autograd go on."""
+
+    def __init__(self, seed: int):
+        super().__init__()
+        self.draw = random.Random(seed)
+
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        result = function(*args, **(kwargs or {}))
+        name = (resolve_name(function) or "").rsplit(".", 1)[-1]
+        return self.off(result) if name in ADDED | TAKEN and "out" not in (kwargs or {}) else result
+
+    def off(self, value):
+        if isinstance(value, tuple) and type(value) is tuple:
+            return tuple(map(self.off, value))
+        if isinstance(value, (torch.Tensor, np.ndarray, np.floating)) and value.dtype in RELATIVE:
+            return value * (1 + RELATIVE[value.dtype] * self.draw.uniform(-1, 1))
+        return value
+
+
+def on(seed: int) -> None:
+    """From now on, noise; each seed another one."""
+    from foldnet.nets import ReLUNet
+
+    noise = Noise(seed)
+    noise.__enter__()  # for the rest of this process
+    for module, names in NUMPY.items():
+        for name in names:
+            setattr(module, name, _noisy(getattr(module, name), noise))
+    made = ReLUNet.random.__func__
+
+    def random_network(cls, *args, **kwargs):
+        net = made(cls, *args, **kwargs)
+        return net.with_vector(noise.off(net.vector()))
+
+    ReLUNet.random = classmethod(random_network)
+
+
+def _noisy(function, noise: Noise):
+    @functools.wraps(function)
+    def call(*args, **kwargs):
+        return noise.off(function(*args, **kwargs))
+
+    return call
