@@ -65,7 +65,7 @@ def initial(width: int, variant: str = "plain", targets=tuple(TARGETS)) -> ReLUN
 def train(variant: str, nets: ReLUNet, targets=tuple(TARGETS)) -> ReLUNet:
     """A batch (target, network) after 50,000 steps of gradient descent."""
     engine = "fused" if nets.device.type == "cpu" else "auto"  # what auto would take for all the steps in one call
-    return dynamics.train(nets, *points(targets), RATE, STEPS, **VARIANTS[variant], engine=engine)
+    return dynamics.train(nets, *points(targets), lr=RATE, epochs=STEPS, **VARIANTS[variant], engine=engine)
 
 
 def _short(values: list[float]) -> list[float]:

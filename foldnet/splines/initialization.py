@@ -1,11 +1,15 @@
-"""Random 1-H-1 networks: how breakpoints and delta-slopes are spread, in closed form, and how to spread them better."""
+"""Random 1-H-1 networks: how breakpoints and delta-slopes are spread, in closed form, and how to spread them better.
+
+Densities are functions of numbers and numpy arrays, as those of scipy.stats, beside which they are used.
+"""
 
 from __future__ import annotations
 
 import numpy as np
-import torch
 
 from ..nets import ReLUNet
+from .breakpoints import shallow, unshallow
+from .points import tensors
 
 
 def gaussian(width: int, sigma_w: float, sigma_b: float, sigma_v: float, batch=(), seed: int = 0) -> ReLUNet:
@@ -16,17 +20,17 @@ def gaussian(width: int, sigma_w: float, sigma_b: float, sigma_v: float, batch=(
         )
     batch = (batch,) if isinstance(batch, int) else tuple(batch)
     rng = np.random.default_rng(seed)
-    w, b, v = (sigma * rng.normal(size=(*batch, width)) for sigma in (sigma_w, sigma_b, sigma_v))
-    return ReLUNet([w[..., None], v[..., None, :]], [b, np.zeros((*batch, 1))])
+    w, b, v = tensors(*(sigma * rng.normal(size=(*batch, width)) for sigma in (sigma_w, sigma_b, sigma_v)))
+    return unshallow(w, b, v, w.new_zeros(batch))
 
 
 def uniform_breakpoints(net: ReLUNet, low: float, high: float, seed: int = 0) -> ReLUNet:
     """The same w and v, with biases b = -w * beta for breakpoints beta uniform on [low, high]. (S3-alg-uniform-init)"""
     if not low < high:
         raise ValueError(f"breakpoints need a range with low < high; got [{low}, {high}]")
-    w = net.weights[0].squeeze(-1)
-    beta = np.random.default_rng(seed).uniform(low, high, tuple(w.shape))
-    return ReLUNet(net.weights, [-w * torch.as_tensor(beta, dtype=w.dtype), net.biases[1]])
+    w, _, v, offset = shallow(net)
+    (beta,) = tensors(np.random.default_rng(seed).uniform(low, high, tuple(w.shape)), like=net)
+    return unshallow(w, -w * beta, v, offset)
 
 
 def joint_density(beta, mu, sigma_w: float, sigma_b: float, sigma_v: float) -> np.ndarray:

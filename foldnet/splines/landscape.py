@@ -6,7 +6,7 @@ w, b, v (each of length H) and the output bias; splines in the order breakpoints
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -15,6 +15,7 @@ from torch import Tensor
 
 from ..nets import ReLUNet
 from .breakpoints import Spline, pieces, shallow
+from .points import ordered, pairs, tensors
 
 # ---- in the weights ----------------------------------------------------------------------------------------------------
 
@@ -24,8 +25,8 @@ def generators(net: ReLUNet, x) -> Tensor:
 
     The Gram matrix of these columns is the Hessian at most critical points. (S3-prop-gradients, S3-prop-hessian-gram)
     """
-    w, b, v, _ = (t.unsqueeze(-2) for t in (*shallow(net)[:3], net.biases[1]))
-    x = torch.as_tensor(x, dtype=net.dtype).unsqueeze(-1)
+    w, b, v = (t.unsqueeze(-2) for t in shallow(net)[:3])
+    x = tensors(x, like=net)[0].unsqueeze(-1)
     z = w * x + b
     _smooth(z, x)
     on = (z > 0).to(net.dtype)
@@ -34,7 +35,9 @@ def generators(net: ReLUNet, x) -> Tensor:
 
 def residuals(net: ReLUNet, x, y) -> Tensor:
     """`y - f(x)` on the data, `(*batch, N)`."""
-    return torch.as_tensor(y, dtype=net.dtype) - net(torch.as_tensor(x, dtype=net.dtype).unsqueeze(-1)).squeeze(-1)
+    shallow(net)
+    x, y = pairs(x, y, like=net)
+    return y - net(x.unsqueeze(-1)).squeeze(-1)
 
 
 def gradient(net: ReLUNet, x, y) -> Tensor:
@@ -49,14 +52,11 @@ def hessian(net: ReLUNet, x, y) -> Tensor:
     w and v and 1_i between b and v of the same neuron.
     """
     columns, eps = generators(net, x), residuals(net, x, y)
-    x = torch.as_tensor(x, dtype=net.dtype).unsqueeze(-1)
-    on = net.pattern(x).to(net.dtype)
+    x = tensors(x, like=net)[0].unsqueeze(-1)
+    on, h = net.pattern(x).to(net.dtype), net.sizes[1]
     result = columns.mT @ columns
-    h, i = on.shape[-1], torch.arange(on.shape[-1])
     for start, second in ((0, x * on), (h, on)):
-        cross = -(eps.unsqueeze(-2) @ second).squeeze(-2)
-        result[..., start + i, 2 * h + i] += cross
-        result[..., 2 * h + i, start + i] += cross
+        _add_cross(result, start, 2 * h, -(eps.unsqueeze(-2) @ second).squeeze(-2))
     return result
 
 
@@ -65,27 +65,39 @@ def hessian(net: ReLUNet, x, y) -> Tensor:
 
 def spline_generators(f: Spline, x) -> Tensor:
     """The derivatives of the outputs in breakpoints, delta-slopes and offset, `(*batch, N, 2H + 1)`. (S3-prop-hessian-pd)"""
-    x = torch.as_tensor(x, dtype=f.offset.dtype).unsqueeze(-1)
-    beta, mu, s = (_finite(f).unsqueeze(-2), f.delta_slopes.unsqueeze(-2), f.orientations.unsqueeze(-2))
+    x = tensors(x, like=f.offset)[0].unsqueeze(-1)
+    beta, mu, s = (t.unsqueeze(-2) for t in (_finite(f), f.delta_slopes, f.orientations))
     z = s * (x - beta)
     _smooth(z, x)
     on = (z > 0).to(z.dtype)
     return torch.cat([-mu * s * on, z * on, torch.ones_like(z[..., :1])], -1)
 
 
+def spline_gradient(f: Spline, x, y) -> tuple[Tensor, Tensor, Tensor]:
+    """The derivatives of the loss in breakpoints, delta-slopes `(*batch, H)` and offset `(*batch,)`. (S3-prop-kernel-law)
+
+    Minus the second is the law of the delta-slopes when the breakpoints are held fixed.
+    """
+    x, y = pairs(x, y, like=f.offset)
+    gradient, h = ((f(x) - y).unsqueeze(-2) @ spline_generators(f, x)).squeeze(-2), f.breakpoints.shape[-1]
+    return gradient[..., :h], gradient[..., h:-1], gradient[..., -1]
+
+
 def spline_hessian(f: Spline, x, y) -> Tensor:
     """The Hessian of the loss in breakpoints, delta-slopes and offset, `(*batch, 2H + 1, 2H + 1)`. (S3-find-shared-pattern)"""
-    columns = spline_generators(f, x)
-    eps = torch.as_tensor(y, dtype=f.offset.dtype) - f(x)
-    x = torch.as_tensor(x, dtype=f.offset.dtype).unsqueeze(-1)
-    s = f.orientations
-    on = (s.unsqueeze(-2) * (x - f.breakpoints.unsqueeze(-2)) > 0).to(eps.dtype)
+    x, y = pairs(x, y, like=f.offset)
+    columns, h = spline_generators(f, x), f.breakpoints.shape[-1]
+    on = (columns[..., h:-1] > 0).to(y.dtype)
     result = columns.mT @ columns
-    cross = s * (eps.unsqueeze(-2) @ on).squeeze(-2)
-    h, i = on.shape[-1], torch.arange(on.shape[-1])
-    result[..., i, h + i] += cross
-    result[..., h + i, i] += cross
+    _add_cross(result, 0, h, f.orientations * ((y - f(x)).unsqueeze(-2) @ on).squeeze(-2))
     return result
+
+
+def _add_cross(matrix: Tensor, first: int, second: int, values: Tensor) -> None:
+    """Add values `(*batch, H)` where the parameters from `first` on meet those from `second` on, neuron by neuron."""
+    i = torch.arange(values.shape[-1], device=values.device)
+    matrix[..., first + i, second + i] += values
+    matrix[..., second + i, first + i] += values
 
 
 def nullity(matrix: Tensor, rtol: float = 1e-10) -> Tensor:
@@ -104,9 +116,9 @@ def degeneracies(f: Spline, x) -> list[str]:
             f"one spline has degeneracies to list, not a batch of shape {tuple(f.breakpoints.shape[:-1])}: choose one"
         )
     spline_generators(f, x)  # refuses breakpoints on data and neurons without one
-    x, beta, s, mu = np.unique(np.asarray(x)), *(t.numpy() for t in (f.breakpoints, f.orientations, f.delta_slopes))
-    gap, order = np.searchsorted(x, beta), np.argsort(beta)
-    found = [f"neuron {i} has delta-slope 0" for i in np.flatnonzero(mu == 0)]
+    x, (beta, s, mu) = tensors(x, like=f.offset)[0].unique(), (f.breakpoints, f.orientations, f.delta_slopes)
+    gap, order = torch.searchsorted(x, beta).tolist(), beta.argsort().tolist()
+    found = [f"neuron {i} has delta-slope 0" for i in (mu == 0).nonzero().flatten().tolist()]
     for i, g in enumerate(gap):
         if g in (0, len(x)):
             found.append(f"neuron {i} is active on {'all' if (g == 0) == (s[i] > 0) else 'no'} data")
@@ -115,7 +127,8 @@ def degeneracies(f: Spline, x) -> list[str]:
             found.append(f"neurons {i} and {j} have {'the same pattern' if s[i] == s[j] else 'complementary patterns'}")
     if found:
         return found
-    single = np.flatnonzero(np.diff(np.r_[0, gap[order], len(x)]) == 1)
+    edges = [0, *(gap[i] for i in order), len(x)]
+    single = [p for p, (a, b) in enumerate(pairwise(edges)) if b - a == 1]
     if len(single) > 1:
         found.append(f"{len(single)} pieces hold a single data point each")
     for p in single:
@@ -151,8 +164,7 @@ def least_squares_targets(net: ReLUNet, x, size: float = 1.0, seed: int = 0) -> 
 
     Random residuals, freed on every piece of their mean and of their slope, are added to the outputs.
     """
-    x = torch.as_tensor(x, dtype=net.dtype)
-    noise = size * torch.as_tensor(np.random.default_rng(seed).normal(size=len(x)), dtype=net.dtype)
+    x, noise = tensors(x, size * np.random.default_rng(seed).normal(size=len(x)), like=net)
     where = torch.searchsorted(pieces(net).knots, x)
     for p in where.unique():
         line = torch.stack([torch.ones_like(x), x], -1)[where == p]
@@ -176,7 +188,7 @@ class Slice:
     constant: Tensor
 
     def __call__(self, beta) -> Tensor:
-        beta = torch.as_tensor(beta, dtype=self.knots.dtype)
+        (beta,) = tensors(beta, like=self.knots)
         p = torch.searchsorted(self.knots, beta)
         return self.curvature[p] / 2 * beta**2 + self.slope[p] * beta + self.constant[p]
 
@@ -207,17 +219,12 @@ def breakpoint_slice(f: Spline, neuron: int, x, y) -> Slice:
     """The loss of one spline while the breakpoint of one neuron moves and all else stays. (S3-thm-3-quadratic)"""
     if f.breakpoints.ndim != 1:
         raise ValueError(f"one spline is sliced, not a batch of shape {tuple(f.breakpoints.shape[:-1])}: choose one")
-    x, y = (torch.as_tensor(t, dtype=f.offset.dtype) for t in (x, y))
     _finite(f)
-    x, order = x.sort()
-    if (x.diff() == 0).any():
-        raise ValueError(
-            f"x = {x[1:][x.diff() == 0][0]:g} is repeated, and a slice has one knot for each data point: merge the two first"
-        )
+    x, y = ordered(*tensors(x, y, like=f.offset))
     mu, s = f.delta_slopes[neuron], f.orientations[neuron]
     others = f.delta_slopes.clone()
     others[neuron] = 0.0
-    rest = y[order] - Spline(f.breakpoints, others, f.orientations, f.offset)(x)
+    rest = y - replace(f, delta_slopes=others)(x)
     line = rest - mu * s * x  # the residual is line + mu s beta where the neuron is active, rest where it is not
     before = lambda t: torch.cat([t.new_zeros(1), t.cumsum(0)])  # noqa: E731
     after = lambda t: before(t.flip(0)).flip(0)  # noqa: E731

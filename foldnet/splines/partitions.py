@@ -8,7 +8,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from .breakpoints import Spline
+from .breakpoints import Spline, hinges
+from .points import distinct, tensors
 
 MODELS = ("grid", "random")
 
@@ -18,7 +19,7 @@ def piece_of(breakpoints, x) -> Tensor:
 
     `breakpoints` `(*batch, H)` and `x` `(*batch, N)` broadcast; the result has shape `(*batch, N)`. (S3-def-lonely)
     """
-    beta, x = (torch.as_tensor(t, dtype=torch.float64) for t in (breakpoints, x))
+    beta, x = tensors(breakpoints, x)
     batch = torch.broadcast_shapes(beta.shape[:-1], x.shape[:-1])
     beta = beta.sort(-1).values.expand(*batch, -1).contiguous()
     x = x.expand(*batch, -1).contiguous()
@@ -33,10 +34,9 @@ def piece_of(breakpoints, x) -> Tensor:
 
 def alone(breakpoints, x) -> Tensor:
     """Which data points share their piece with no other, `(*batch, N)`. (S3-fig-11-lonely-percentage)"""
-    x = distinct(x)
-    order = x.argsort(-1)
-    p = piece_of(breakpoints, x.gather(-1, order))
-    apart = torch.ones(*p.shape[:-1], p.shape[-1] + 1, dtype=torch.bool)
+    beta, x = tensors(breakpoints, x)
+    p, order = piece_of(beta, distinct(x)), x.argsort(-1)
+    apart = torch.ones(*p.shape[:-1], p.shape[-1] + 1, dtype=torch.bool, device=p.device)
     apart[..., 1:-1] = p.diff(dim=-1) > 0
     result = torch.empty_like(p, dtype=torch.bool)
     return result.scatter(-1, order.expand(p.shape), apart[..., 1:] & apart[..., :-1])
@@ -45,16 +45,6 @@ def alone(breakpoints, x) -> Tensor:
 def lonely(breakpoints, x) -> Tensor:
     """Whether every data point is alone in its piece, `(*batch,)`. (S3-def-lonely)"""
     return alone(breakpoints, x).all(-1)
-
-
-def distinct(x) -> Tensor:
-    """The data points as float64; two at the same place are refused, since no breakpoint can come between them."""
-    x = torch.as_tensor(x, dtype=torch.float64)
-    ordered = x.sort(-1).values
-    same = ordered.diff(dim=-1) == 0
-    if same.any():
-        raise ValueError(f"x = {ordered[..., 1:][same][0]:g} is repeated: no breakpoint separates two data points at one place")
-    return x
 
 
 # ---- chances -----------------------------------------------------------------------------------------------------------
@@ -95,20 +85,20 @@ def arrangement_count(points: int, breakpoints: int) -> int:
     return math.comb(breakpoints + points, points)
 
 
-def draw(points: int, breakpoints: int, model: str = "random", batch=(), seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+def scatter(points: int, breakpoints: int, model: str = "random", batch=(), seed: int = 0) -> tuple[Tensor, Tensor]:
     """Uniform data on [0, 1], `(*batch, N)`, and breakpoints, `(*batch, H)` or, on a grid, `(H,)`."""
     n, h = _sizes(points, breakpoints, model)
     batch = (batch,) if isinstance(batch, int) else tuple(batch)
     rng = np.random.default_rng(seed)
     x = rng.random((*batch, n))
-    return x, (np.arange(1, h + 1) / (h + 1) if model == "grid" else rng.random((*batch, h)))
+    return tuple(tensors(x, np.arange(1, h + 1) / (h + 1) if model == "grid" else rng.random((*batch, h))))
 
 
 def simulate(points: int, breakpoints: int, model: str = "random", draws: int = 20_000, seed: int = 0) -> tuple[float, float]:
     """The share of lonely partitions and the mean share of data points that are alone, among random draws."""
     most = max(1, 4_000_000 // (points + breakpoints))
     sizes = [min(most, draws - start) for start in range(0, draws, most)]
-    found = [alone(*reversed(draw(points, breakpoints, model, size, seed + i))) for i, size in enumerate(sizes)]
+    found = [alone(*reversed(scatter(points, breakpoints, model, size, seed + i))) for i, size in enumerate(sizes)]
     together = torch.cat(found)
     return together.all(-1).double().mean().item(), together.double().mean().item()
 
@@ -126,19 +116,12 @@ def _sizes(points: int, breakpoints: int, model: str) -> tuple[int, int]:
 # ---- fitting -----------------------------------------------------------------------------------------------------------
 
 
-def hinges(breakpoints, orientations, x) -> Tensor:
-    """What each neuron draws on the data before its delta-slope: `relu(s (x - beta))` of shape `(*batch, N, H)`."""
-    beta, s, x = (torch.as_tensor(t, dtype=torch.float64) for t in (breakpoints, orientations, x))
-    return (s.unsqueeze(-2) * (x.unsqueeze(-1) - beta.unsqueeze(-2))).clamp(min=0)
-
-
 def interpolant(breakpoints, orientations, x, y) -> Spline:
     """The spline with these breakpoints through every data point; of many, the one with the least delta-slopes and offset.
 
     The partition has to be lonely, which takes N - 1 breakpoints at least. (S3-thm-4a-lonely-global)
     """
-    beta, s, y = (torch.as_tensor(t, dtype=torch.float64) for t in (breakpoints, orientations, y))
-    x = distinct(x)
+    beta, s, x, y = tensors(breakpoints, orientations, x, y)
     if beta.shape[-1] < x.shape[-1] - 1:
         raise ValueError(
             f"{x.shape[-1]} data points need {x.shape[-1] - 1} breakpoints or more, one between any two neighbours; "
@@ -148,7 +131,7 @@ def interpolant(breakpoints, orientations, x, y) -> Spline:
         raise ValueError(
             "some data points share a piece, and a piece that is a line need not meet them all: no interpolant in general"
         )
-    columns = torch.cat([hinges(beta, s, x), torch.ones(*x.shape, 1, dtype=torch.float64)], -1)
+    columns = torch.cat([hinges(x, beta, s), torch.ones_like(x).unsqueeze(-1)], -1)
     if torch.linalg.matrix_rank(columns).min() < x.shape[-1]:
         raise ValueError(
             "these breakpoints and orientations are among the rare ones whose hinges are dependent on the data: move one"

@@ -30,7 +30,7 @@ def distinct(x) -> Tensor:
     x = x.sort(-1).values
     if (same := x.diff(dim=-1) == 0).any():
         place = x[..., 1:][same][0]
-        raise ValueError(f"x = {place:g} occurs more than once: no breakpoint fits in between; average the targets or drop one")
+        raise ValueError(f"two data points stand at x = {place:g}: a function has one value there; average them or drop one")
     return x
 
 

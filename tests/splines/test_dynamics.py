@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from foldnet.experiments import relocation
 from foldnet.nets import ReLUNet
 from foldnet.splines import dynamics
+from foldnet.splines import landscape as land
 from foldnet.splines.breakpoints import Spline, spline
 from foldnet.splines.initialization import gaussian
 from foldnet.train import fit
@@ -47,14 +48,14 @@ def test_spline_gradient_is_autograd_and_is_not_the_velocity(net):
     f = spline(net)
     loss = lambda beta, mu, c: 0.5 * (Spline(beta, mu, f.orientations, c)(x) - y).square().sum()  # noqa: E731
     expected = torch.func.grad(loss, (0, 1, 2))(f.breakpoints, f.delta_slopes, f.offset)
-    for found, wanted in zip(dynamics.spline_gradient(f, x, y), expected):
+    for found, wanted in zip(land.spline_gradient(f, x, y), expected):
         assert torch.allclose(found, wanted, rtol=1e-9, atol=1e-9)
 
 
 def test_printed_middle_equality_fails():
     """S3-thm-5 says d beta/dt = -dl/d beta; with |w| = 2 it cannot be."""
     net = gaussian(5, 2.0, 1.0, 1.0, seed=3)
-    by_beta, by_mu, _ = dynamics.spline_gradient(spline(net), x, y)
+    by_beta, by_mu, _ = land.spline_gradient(spline(net), x, y)
     v = dynamics.velocity(net, x, y)
     assert (v.breakpoints + by_beta).abs().max() > 0.1
     assert (v.delta_slopes + by_mu).abs().max() > 0.1
@@ -62,7 +63,7 @@ def test_printed_middle_equality_fails():
 
 def test_velocity_is_that_of_real_training():
     net, rate = gaussian(7, 1.0, 1.0, 1.0, batch=20, seed=1), 1e-9
-    after = spline(fit(net, x[:, None], y, optimizer="gd", lr=rate * len(x) / 2, epochs=1, progress=False).net)
+    after = spline(fit(net, x[:, None], y, loss="half_sum", optimizer="gd", lr=rate, epochs=1, progress=False).net)
     before, v = spline(net), dynamics.velocity(net, x, y)
     for found, wanted in [
         ((after.breakpoints - before.breakpoints) / rate, v.breakpoints),
@@ -104,7 +105,7 @@ def test_flow_in_spline_coordinates_starts_with_the_velocity(net):
 def test_flow_in_spline_coordinates_follows_training():
     net = gaussian(4, 1.0, 1.0, 0.5, batch=3, seed=5)
     rate, steps = 2e-5, 5000
-    trained = fit(net, x[:, None], y, optimizer="gd", lr=rate * len(x) / 2, epochs=steps, progress=False, engine="torch").net
+    trained = fit(net, x[:, None], y, loss="half_sum", optimizer="gd", lr=rate, epochs=steps, progress=False, engine="torch").net
     times, path = dynamics.integrate(net, x, y, rate * steps, 1000, every=1000)
     assert times.tolist() == pytest.approx([0, 0.1])
     start, end = spline(net), spline(trained)
@@ -166,12 +167,14 @@ def test_a_move_never_raises_the_loss_and_touches_one_neuron(net):
 
 def test_training_with_moves_has_as_many_steps_and_ends_lower():
     many = gaussian(4, 1.0, 1.0, 1.0, batch=16, seed=2)
-    plain = dynamics.train(many, x, y, 1e-3, 300)
-    whole = fit(many, x[:, None], y, optimizer="gd", lr=1e-3 * len(x) / 2, epochs=300, progress=False).net
+    plain = dynamics.train(many, x, y, lr=1e-3, epochs=300)
+    whole = fit(many, x[:, None], y, loss="half_sum", optimizer="gd", lr=1e-3, epochs=300, progress=False).net
     assert torch.allclose(plain.vector(), whole.vector())
-    by_hand = dynamics.relocate(dynamics.train(many, x, y, 1e-3, 100), x, y)
-    by_hand = dynamics.train(dynamics.relocate(dynamics.train(by_hand, x, y, 1e-3, 100), x, y), x, y, 1e-3, 100)
-    with_moves = dynamics.train(many, x, y, 1e-3, 300, moves=2, every=100)
+    by_hand = dynamics.relocate(dynamics.train(many, x, y, lr=1e-3, epochs=100), x, y)
+    by_hand = dynamics.train(
+        dynamics.relocate(dynamics.train(by_hand, x, y, lr=1e-3, epochs=100), x, y), x, y, lr=1e-3, epochs=100
+    )
+    with_moves = dynamics.train(many, x, y, lr=1e-3, epochs=300, moves=2, every=100)
     assert torch.allclose(with_moves.vector(), by_hand.vector())
     assert dynamics.loss(with_moves, x, y).median() < dynamics.loss(plain, x, y).median()
 
@@ -180,9 +183,11 @@ def test_batches_with_their_own_data():
     """The stored run trains all targets in one batch: each must come out as alone."""
     xs, ys = relocation.points()
     many = relocation.initial(4)[:, :3]
-    together = dynamics.train(many, xs, ys, 5e-4, 60, moves=2, every=20)
+    together = dynamics.train(many, xs, ys, lr=5e-4, epochs=60, moves=2, every=20)
     for i, target in enumerate(relocation.TARGETS):
-        alone = dynamics.train(many[i], *(a.flatten() for a in relocation.points([target])), 5e-4, 60, moves=2, every=20)
+        alone = dynamics.train(
+            many[i], *(a.flatten() for a in relocation.points([target])), lr=5e-4, epochs=60, moves=2, every=20
+        )
         assert torch.allclose(together[i].vector(), alone.vector(), rtol=1e-9)
 
 
@@ -195,12 +200,12 @@ on_data = ReLUNet([[[1.0], [1.0]], [[1.0, 1.0]]], [[2.0, 0.1], [0.0]])
     [
         (lambda: dynamics.velocity(no_breakpoint, x, y), "w = 0 has no breakpoint"),
         (lambda: dynamics.integrate(no_breakpoint, x, y, 1.0, 10), "w = 0 has no breakpoint"),
-        (lambda: dynamics.spline_gradient(spline(no_breakpoint), x, y), "w = 0 has no breakpoint"),
-        (lambda: dynamics.velocity(on_data, x, y), "breakpoint -2 lies on a data point"),
-        (lambda: dynamics.spline_gradient(spline(on_data), x, y), "lies on a data point"),
-        (lambda: dynamics.relocate(on_data, [0.0, 1.0, 1.0], [1.0, 2.0, 3.0]), "more than once"),
+        (lambda: land.spline_gradient(spline(no_breakpoint), x, y), "w = 0 and so no breakpoint"),
+        (lambda: dynamics.velocity(on_data, x, y), "neuron 0 bends exactly at the data point x = -2"),
+        (lambda: land.spline_gradient(spline(on_data), x, y), "bends exactly at the data point"),
+        (lambda: dynamics.relocate(on_data, [0.0, 1.0, 1.0], [1.0, 2.0, 3.0]), "two data points stand at x = 1"),
         (lambda: dynamics.velocity(on_data, x, y[:3]), "one length"),
-        (lambda: dynamics.train(on_data, x, y, 1e-3, 100, moves=3, every=50), "do not fit into 100 steps"),
+        (lambda: dynamics.train(on_data, x, y, lr=1e-3, epochs=100, moves=3, every=50), "do not fit into 100 epochs"),
         (lambda: dynamics.velocity(ReLUNet.random((2, 3, 1)), x, y), "one input"),
     ],
 )

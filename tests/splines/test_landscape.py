@@ -131,7 +131,10 @@ def test_a_slice_is_the_loss_with_one_breakpoint_moved(net, data):
         (lambda: land.spline_generators(spline(ReLUNet([[[1.0]], [[1.0]]], [[-1.0], [0.0]])), [1.0]), "bends exactly"),
         (lambda: land.spline_hessian(spline(ReLUNet([[[0.0]], [[1.0]]], [[-1.0], [0.0]])), [1.0], [0.0]), "neuron 0 has w = 0"),
         (lambda: land.breakpoint_slice(spline(ReLUNet([[[0.0]], [[1.0]]], [[-1.0], [0.0]])), 0, [1.0], [0.0]), "w = 0"),
-        (lambda: land.breakpoint_slice(spline(gaussian(2, 1, 1, 1)), 0, [1.0, 1.0], [0.0, 0.0]), "x = 1 is repeated"),
+        (
+            lambda: land.breakpoint_slice(spline(gaussian(2, 1, 1, 1)), 0, [1.0, 1.0], [0.0, 0.0]),
+            "two data points stand at x = 1",
+        ),
         (lambda: land.breakpoint_slice(spline(gaussian(2, 1, 1, 1, batch=2)), 0, [1.0], [0.0]), "choose one"),
         (lambda: land.degeneracies(spline(gaussian(2, 1, 1, 1, batch=2)), [1.0]), "choose one"),
     ],

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from foldnet.splines import partitions as part
+from foldnet.splines.breakpoints import hinges
 
 seeds = st.integers(0, 10_000)
 
@@ -17,7 +18,7 @@ seeds = st.integers(0, 10_000)
 @settings(deadline=None, max_examples=60)
 @given(st.integers(1, 8), st.integers(0, 12), seeds)
 def test_alone_is_what_its_definition_says(points, breakpoints, seed):
-    x, beta = part.draw(points, breakpoints, "random", (), seed)
+    x, beta = part.scatter(points, breakpoints, "random", (), seed)
     by_hand = [
         not any(m != n and not any(min(x[m], x[n]) < b < max(x[m], x[n]) for b in beta) for m in range(points))
         for n in range(points)
@@ -27,7 +28,7 @@ def test_alone_is_what_its_definition_says(points, breakpoints, seed):
 
 
 def test_a_batch_is_its_partitions():
-    x, beta = part.draw(6, 15, "random", (3, 4), seed=1)
+    x, beta = part.scatter(6, 15, "random", (3, 4), seed=1)
     one_by_one = [[part.lonely(beta[i, j], x[i, j]).item() for j in range(4)] for i in range(3)]
     assert part.lonely(beta, x).tolist() == one_by_one
     assert part.piece_of(beta[0, 0], x).shape == (3, 4, 6)
@@ -90,11 +91,11 @@ def test_a_dependent_choice_of_orientations_is_refused_with_its_reason():
 @pytest.mark.parametrize(
     ("act", "sentence"),
     [
-        (lambda: part.lonely([0.5], [1.0, 1.0]), "x = 1 is repeated"),
+        (lambda: part.lonely([0.5], [1.0, 1.0]), "two data points stand at x = 1"),
         (lambda: part.lonely([0.5, 1.0], [0.0, 1.0]), "lies on the data point x = 1"),
         (lambda: part.interpolant([0.5], [1], [0.0, 1.0, 2.0], [0, 0, 0]), "need 2 breakpoints or more"),
         (lambda: part.interpolant([0.5, 0.6], [1, 1], [0.0, 1.0, 2.0], [0, 0, 0]), "share a piece"),
-        (lambda: part.interpolant([0.5, 1.5], [1, 1], [0.0, 1.0, 1.0], [0, 0, 0]), "repeated"),
+        (lambda: part.interpolant([0.5, 1.5], [1, 1], [0.0, 1.0, 1.0], [0, 0, 0]), "two data points stand at x = 1"),
         (lambda: part.lonely_probability(3, 5, "even"), "'grid' or at 'random'"),
         (lambda: part.lonely_probability(0, 5), "at least one data point"),
     ],
@@ -112,7 +113,7 @@ def test_turning_neurons_multiplies_the_determinant_by_one_minus_the_sum_of_c(po
     x = np.cumsum(rng.uniform(0.5, 1.5, points))
     beta, s = x[:-1] + rng.uniform(0.1, 0.9, points - 1) * np.diff(x), rng.choice([-1.0, 1.0], points - 1)
     ones = torch.ones(points, 1, dtype=torch.float64)
-    right, mixed = (torch.cat([ones, part.hinges(beta, facing, x)], 1) for facing in (np.ones(points - 1), s))
+    right, mixed = (torch.cat([ones, hinges(x, beta, facing)], 1) for facing in (np.ones(points - 1), s))
     c = torch.linalg.solve(right, torch.as_tensor(x))[1:]
     ratio = torch.linalg.det(mixed) / torch.linalg.det(right)
     assert ratio.item() == pytest.approx(1 - c[s < 0].sum().item(), rel=1e-8, abs=1e-8)

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from scipy import integrate, optimize
 from scipy.interpolate import CubicSpline
 
-from foldnet.splines.smoothing import boundary_spline, features, grid, kernel, limit, minimum_norm
+from foldnet.splines.breakpoints import hinges
+from foldnet.splines.smoothing import boundary_spline, grid, kernel, limit, minimum_norm
 
 X, Y = np.array([-0.9, -0.5, 0.1, 0.4, 0.8]), np.array([0.3, -0.6, 0.5, 0.9, -0.2])
 T = np.linspace(-0.9, 0.8, 201)
@@ -33,7 +34,7 @@ def test_minimum_norm_is_the_pseudoinverse(problem, facing):
     x, y = problem
     beta, s = grid(60, 1.3, facing=facing)
     f = minimum_norm(x, y, beta, s)
-    by_pinv = np.linalg.pinv(features(x, beta, s)) @ y
+    by_pinv = np.linalg.pinv(hinges(x, beta, s).numpy()) @ y
     assert np.allclose(f.delta_slopes, by_pinv, rtol=0, atol=1e-9 * np.abs(by_pinv).max())
     assert np.allclose(f(x), y, rtol=0, atol=1e-10)
 
@@ -41,7 +42,7 @@ def test_minimum_norm_is_the_pseudoinverse(problem, facing):
 @pytest.mark.parametrize(("facing", "affine"), MODELS)
 def test_minimum_norm_against_a_constrained_minimizer(facing, affine):
     beta, s = grid(24, 1.5, facing=facing)
-    rows = np.hstack([features(X, beta, s), np.stack([np.ones(5), X], 1)[:, : 2 * affine]])
+    rows = np.hstack([hinges(X, beta, s).numpy(), np.stack([np.ones(5), X], 1)[:, : 2 * affine]])
     found = optimize.minimize(
         lambda p: p[:24] @ p[:24],
         np.linalg.lstsq(rows, Y, rcond=None)[0],
@@ -51,22 +52,22 @@ def test_minimum_norm_against_a_constrained_minimizer(facing, affine):
         options={"ftol": 1e-14, "maxiter": 500},
     )
     f = minimum_norm(X, Y, beta, s, affine=affine)
-    assert f.delta_slopes @ f.delta_slopes == pytest.approx(found.fun, rel=1e-7)
+    assert (f.delta_slopes @ f.delta_slopes).item() == pytest.approx(found.fun, rel=1e-7)
     assert np.allclose(f.delta_slopes, found.x[:24], rtol=0, atol=1e-4)
 
 
 def test_descent_ends_at_the_smallest_and_from_a_start_at_the_nearest():
     beta, s = grid(40, 1.5)
     x, y = X[[0, 2, 4]], Y[[0, 2, 4]]
-    phi = features(x, beta, s)
+    phi = hinges(x, beta, s).numpy()
     start = np.random.default_rng(3).normal(size=40)
     for mu0 in (np.zeros(40), start):
         mu = mu0.copy()
         rate = 1.9 / np.linalg.eigvalsh(phi @ phi.T)[-1]
         for _ in range(20_000):
             mu += rate * (y - phi @ mu) @ phi
-        assert np.allclose(mu, minimum_norm(x, y, beta, s, start=mu0).delta_slopes, rtol=0, atol=1e-9)
-    kept = minimum_norm(x, y, beta, s, start=start).delta_slopes - start
+        assert np.allclose(mu, minimum_norm(x, y, beta, s, start=mu0).delta_slopes.numpy(), rtol=0, atol=1e-9)
+    kept = minimum_norm(x, y, beta, s, start=start).delta_slopes.numpy() - start
     null = np.linalg.svd(phi)[2][3:]
     assert np.abs(null @ kept).max() < 1e-12
 
@@ -80,7 +81,7 @@ def test_kernel_is_its_integral(facing):
             return {"right": right, "left": left, "both": right + left}[facing]
 
         by_quadrature = integrate.quad(product, -1.5, 1.5, points=[x, t], epsabs=1e-13)[0]
-        assert kernel([x], [t], 1.5, facing)[0, 0] == pytest.approx(by_quadrature, abs=1e-10)
+        assert kernel([x], [t], 1.5, facing)[0, 0].item() == pytest.approx(by_quadrature, abs=1e-10)
 
 
 @settings(deadline=None, max_examples=40)
@@ -93,29 +94,29 @@ def test_limit_is_the_spline_of_its_boundary_conditions(problem, model, reach):
     assert np.allclose(f(t), by_scipy(t), rtol=0, atol=1e-8 * size)
     assert np.allclose(f.second(t), by_scipy(t, 2), rtol=0, atol=1e-7 * (np.abs(by_scipy(t, 2)).max() + 1))
     energy = integrate.quad(lambda u: float(by_scipy(u, 2)) ** 2, -reach, reach, points=list(x), limit=200)[0]
-    assert f.energy == pytest.approx(energy, rel=1e-5, abs=1e-8)
+    assert f.energy.item() == pytest.approx(energy, rel=1e-5, abs=1e-8)
 
 
 def test_natural_only_with_a_free_affine_part():
     natural = CubicSpline(X, Y, bc_type="natural")(T)
     for facing in ("right", "left", "both"):
-        assert np.abs(limit(X, Y, 1.5, facing, affine=True)(T) - natural).max() < 1e-11
-        assert np.abs(limit(X, Y, 1.5, facing)(T) - natural).max() > 0.01
-        far = [np.abs(limit(X, Y, reach, facing)(T) - natural).max() for reach in (20.0, 40.0)]
+        assert np.abs(limit(X, Y, 1.5, facing, affine=True)(T).numpy() - natural).max() < 1e-11
+        assert np.abs(limit(X, Y, 1.5, facing)(T).numpy() - natural).max() > 0.01
+        far = [np.abs(limit(X, Y, reach, facing)(T).numpy() - natural).max() for reach in (20.0, 40.0)]
         assert far[0] / far[1] == pytest.approx(2, rel=0.05)  # like 1 / reach
 
 
 @pytest.mark.parametrize(("facing", "affine"), MODELS)
 def test_networks_converge_to_the_limit_at_second_order(facing, affine):
-    goal = limit(X, Y, 1.5, facing, affine)(T)
-    gaps = [np.abs(minimum_norm(X, Y, *grid(H, 1.5, facing=facing), affine=affine)(T) - goal).max() for H in (400, 6400)]
+    goal = limit(X, Y, 1.5, facing, affine)(T).numpy()
+    gaps = [np.abs(minimum_norm(X, Y, *grid(H, 1.5, facing=facing), affine=affine)(T).numpy() - goal).max() for H in (400, 6400)]
     assert np.log(gaps[0] / gaps[1]) / np.log(16) == pytest.approx(2, abs=0.2)
-    assert np.abs(minimum_norm(X, Y, *grid(20_000, 1.5, facing=facing), affine=affine)(T) - goal).max() < 1e-6
+    assert np.abs(minimum_norm(X, Y, *grid(20_000, 1.5, facing=facing), affine=affine)(T).numpy() - goal).max() < 1e-6
 
 
 def test_a_breakpoint_on_the_end_costs_an_order():
-    goal = limit(X, Y, 1.5)(T)
-    gaps = [np.abs(minimum_norm(X, Y, *grid(H, 1.5, "ends"))(T) - goal).max() for H in (400, 6400)]
+    goal = limit(X, Y, 1.5)(T).numpy()
+    gaps = [np.abs(minimum_norm(X, Y, *grid(H, 1.5, "ends"))(T).numpy() - goal).max() for H in (400, 6400)]
     assert np.log(gaps[0] / gaps[1]) / np.log(16) == pytest.approx(1, abs=0.2)
 
 
