@@ -53,7 +53,7 @@ def main() -> None:
     nets = networks(BATCH)
     one = nets[0]
     f = deep_spline(one)
-    exact = f.place[f.kink & (np.abs(f.place) < REACH)]
+    exact = f.place[f.kink & (f.place.abs() < REACH)].numpy()
     found = grid_kinks(one)
     exact_time, grid_time = seconds(lambda: deep_spline(one), 30), seconds(lambda: grid_kinks(one), 3)
     print(f"one {'-'.join(map(str, SIZES))} network: {len(exact)} kinks on [-{REACH:g}, {REACH:g}]")

@@ -5,17 +5,17 @@ The runs behind Table 1 of the lecture (S3-tab-1-init) and its slide "Breaking B
 
 from __future__ import annotations
 
-import numpy as np
 import torch
 
 from ..nets import ReLUNet, stack
+from ..splines import targets
 from ..splines.initialization import uniform_breakpoints
 from ..train import fit
 from .runner import device
 
-TARGETS = {"sine": (lambda x: torch.sin(2 * x), np.pi), "quadratic": (lambda x: x**2 / 2, 2.0)}
+TARGETS = {name: targets.TARGETS[name] for name in ("sine", "quadratic")}
 STARTS = ("standard", "uniform")
-DATA_POINTS, STEPS, RATE, NETWORKS = 40, 50_000, 3e-5, 50
+DATA_POINTS, EPOCHS, LR, NETWORKS = 40, 50_000, 3e-5, 50
 
 
 def cells() -> list[dict]:
@@ -36,10 +36,10 @@ def initial(width: int, block: int) -> ReLUNet:
     return stack([stack([nets, uniform]) for uniform in spread])
 
 
-def train(nets: ReLUNet, steps: int = STEPS) -> ReLUNet:
+def train(nets: ReLUNet, epochs: int = EPOCHS) -> ReLUNet:
     """Gradient descent on half the sum of squared errors at 40 evenly spaced points, at the lecture's rate."""
     x, y = _points(DATA_POINTS, nets.device)
-    return fit(nets, x, y, loss="mse", optimizer="gd", lr=RATE * DATA_POINTS / 2, epochs=steps, progress=False).net
+    return fit(nets, x, y, loss="half_sum", optimizer="gd", lr=LR, epochs=epochs, progress=False).net
 
 
 def test_loss(nets: ReLUNet) -> torch.Tensor:
@@ -50,6 +50,5 @@ def test_loss(nets: ReLUNet) -> torch.Tensor:
 
 def _points(n: int, device) -> tuple[torch.Tensor, torch.Tensor]:
     """Evenly spaced points and values for each target, `(target, 1, 1, n, 1)`."""
-    x = torch.stack([torch.linspace(-reach, reach, n, dtype=torch.float64) for _, reach in TARGETS.values()]).to(device)
-    y = torch.stack([f(row) for (f, _), row in zip(TARGETS.values(), x)])
+    x, y = targets.data(TARGETS, n, device)
     return x[:, None, None, :, None], y[:, None, None, :, None]

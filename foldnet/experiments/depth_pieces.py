@@ -10,39 +10,13 @@ import numpy as np
 import torch
 
 from ..nets import ReLUNet, stack
+from ..splines import targets
 from ..splines.depth import DeepSpline, deep_spline, movement
 from ..train import Fit, fit
 from .runner import device
 
-NEURONS, DATA_POINTS, STEPS, RATE, NETWORKS, BINS = 40, 40, 50_000, 3e-5, 100, 50
-
-
-def five_arches(x: torch.Tensor) -> torch.Tensor:
-    """Five arcs of parabolas, up and down in turn, on [-pi, pi]."""
-    u = 5 * (x / np.pi + 1) / 2
-    arch = u.floor().clamp(0, 4)
-    return (1 - 2 * (arch % 2)) * 4 * (u - arch) * (1 - u + arch)
-
-
-def sawtooth(x: torch.Tensor) -> torch.Tensor:
-    """Three teeth on [-pi, pi]: each rises from -1 to 1, then it falls at once."""
-    u = 3 * (x / np.pi + 1) / 2
-    return 2 * (u - u.floor().clamp(0, 2)) - 1
-
-
-# name: function, half the length of its interval; the first six are those of Table 2
-TARGETS = {
-    "sine": (lambda x: torch.sin(2 * x), np.pi),
-    "five arches": (five_arches, np.pi),
-    "sawtooth": (sawtooth, np.pi),
-    "arctan": (torch.arctan, np.pi),
-    "exponential": (torch.exp, 2.0),
-    "quadratic": (lambda x: x**2 / 2, 2.0),
-    "sin x": (torch.sin, np.pi),
-    "cubic": (lambda x: x**3, 2.0),
-    "chirp": (lambda x: torch.sin(x**2 / 2), 2.0),
-    "wide chirp": (lambda x: torch.sin(x**2 / 2), np.pi),
-}
+NEURONS, DATA_POINTS, EPOCHS, LR, NETWORKS, BINS = 40, 40, 50_000, 3e-5, 100, 50
+TARGETS = {name: target for name, target in targets.TARGETS.items() if name != "bump"}
 # name: start, what the lecture's rate is multiplied with
 SETTINGS = {
     "sum of 40": ("torch", 1.0),
@@ -50,7 +24,7 @@ SETTINGS = {
     "mean": ("torch", 2 / DATA_POINTS),
     "zero biases": ("glorot", 1.0),
 }
-# layer sizes, steps, rate: the lecture's two figures, and one layer of as many neurons beside each
+# layer sizes, epochs, lr: the lecture's two figures, and one layer of as many neurons beside each
 FIGURES = {
     "five layers of 6": ((1, 6, 6, 6, 6, 6, 1), 50_000, 3e-5),
     "one layer of 30": ((1, 30, 1), 50_000, 3e-5),
@@ -83,17 +57,15 @@ def initial(layers: int, networks: int = NETWORKS) -> ReLUNet:
     return stack([stack([starts[start]] * len(TARGETS)) for start, _ in SETTINGS.values()])
 
 
-def train(nets: ReLUNet, steps: int = STEPS) -> Fit:
+def train(nets: ReLUNet, epochs: int = EPOCHS) -> Fit:
     """Gradient descent of a batch (setting, target, network) on half the sum of squared errors at 40 evenly spaced points."""
-    x = torch.stack([torch.linspace(-r, r, DATA_POINTS, dtype=torch.float64) for _, r in TARGETS.values()])
-    y = torch.stack([f(row) for (f, _), row in zip(TARGETS.values(), x)])
-    rate = RATE * DATA_POINTS / 2 * torch.tensor([factor for _, factor in SETTINGS.values()])[:, None, None]
-    x, y = (v[:, None, :, None].to(nets.device) for v in (x, y))
-    return fit(nets, x, y, optimizer="gd", lr=rate.to(nets.device), epochs=steps, progress=False)
+    x, y = (v[:, None, :, None] for v in targets.data(TARGETS, DATA_POINTS, nets.device))
+    lr = LR * torch.tensor([factor for _, factor in SETTINGS.values()], device=nets.device)[:, None, None]
+    return fit(nets, x, y, loss="half_sum", optimizer="gd", lr=lr, epochs=epochs, progress=False)
 
 
 def table(layers: int) -> dict:
-    """Kinks on the whole line and among the data (mean, spread), where they lie in 50 bins, losses, some trained weights.
+    """Kinks on the whole line and among the data (mean, spread), where they lie in 50 bins, mean squares, some trained weights.
 
     What holds after training as `[setting][target]`, what before as `[start]`, its bins `[start][reach]`.
     """
@@ -114,15 +86,16 @@ def table(layers: int) -> dict:
             found["kinks"][setting][target] = _mean_and_spread(f.piece_count() - 1)
             found["kinks_inside"][setting][target] = _mean_and_spread(f.piece_count(-reach, reach) - 1)
             found["bins"][setting][target] = _bins(f, reach)
-            found["loss"][setting][target] = _mean_and_spread(trained.final_loss[i, j].cpu()[alive[i, j]].numpy())
-            found["early_loss"][setting][target] = _short(early[i, j, :2], 6)
+            found["loss"][setting][target] = _mean_and_spread(trained.final_loss[i, j].cpu()[alive[i, j]] * 2 / DATA_POINTS)
+            found["early_loss"][setting][target] = _short(early[i, j, :2] * 2 / DATA_POINTS, 6)
             if i == 0 and j < 6:
                 found["weights"][setting][target] = _short(after[i, j, 0].vector(), 5)
     return result | found
 
 
-def _mean_and_spread(values: np.ndarray) -> list[float]:
-    return _short(np.array([values.mean(), values.std()]), 4)
+def _mean_and_spread(values: torch.Tensor) -> list[float]:
+    values = values.double()
+    return _short(torch.stack([values.mean(), values.std(correction=0)]), 4)
 
 
 def _bins(f: DeepSpline, reach: float) -> list[int]:
@@ -136,35 +109,34 @@ def _short(values, digits: int) -> list[float]:
 # ---- breakpoints through training ------------------------------------------------------------------------------------------
 
 
-def follow(figure: str, networks: int = FOLLOWED, steps: int | None = None) -> ReLUNet:
-    """Networks of one shape through their training on the sine, a batch (mark, network); a mark every 1/250 of the steps."""
-    sizes, all_steps, rate = FIGURES[figure]
+def follow(figure: str, networks: int = FOLLOWED, epochs: int | None = None) -> ReLUNet:
+    """Networks of one shape through their training on the sine, a batch (mark, network); a mark every 1/250 of the epochs."""
+    sizes, all_epochs, lr = FIGURES[figure]
     nets = ReLUNet.random(sizes, batch=FOLLOWED, init="torch", seed=7)[:networks].to(device())
-    target, reach = TARGETS["sine"]
-    x = torch.linspace(-reach, reach, DATA_POINTS, dtype=torch.float64)
-    settings = {"optimizer": "gd", "lr": rate * DATA_POINTS / 2, "epochs": steps or all_steps, "every": all_steps // MARKS}
-    run = fit(nets, x[:, None], target(x), record=lambda net: net.vector(), progress=False, **settings)
+    x, y = (v[0, :, None] for v in targets.data(["sine"], DATA_POINTS))
+    settings = {"loss": "half_sum", "optimizer": "gd", "lr": lr, "epochs": epochs or all_epochs, "every": all_epochs // MARKS}
+    run = fit(nets, x, y, record=lambda net: net.vector(), progress=False, **settings)
     return nets.with_vector(run.recorded["value"]).to("cpu")
 
 
 def paths(figure: str) -> dict:
     """How much breakpoints move, are born and die, for each network and layer, and the paths of the first network.
 
-    `number[layer - 1]` and `place[layer - 1]`: how many breakpoints it has at each mark shown, and where.
+    `number[layer]` and `place[layer]`: how many breakpoints it has at each mark shown, and where.
     """
     nets = follow(figure)
     reach, layers = TARGETS["sine"][1], len(nets.sizes) - 2
     f = deep_spline(nets)
     count = f.breakpoint_count()
-    result = {"first": count[0], "last": count[-1], "least": count.min(0), "most": count.max(0), "of_one": count[:, 0]}
+    result = {"first": count[0], "last": count[-1], "least": count.amin(0), "most": count.amax(0), "of_one": count[:, 0]}
     result = {name: value.tolist() for name, value in result.items()}
     for name, value in movement(f, layers, -reach, reach).items():
         result[name] = [_short(row, 4) for row in value]
     one = deep_spline(nets[::SHOWN, 0])
     result["number"], result["place"] = [], []
-    for layer in range(1, layers + 1):
+    for layer in range(layers):
         rows = one.vertex[one.switches & (one.layer == layer)]
-        rows = rows[np.abs(one.place[rows]) < 1.5 * reach]
-        result["number"].append(np.bincount(one.network[rows], minlength=len(one.outermost)).tolist())
-        result["place"].append(one.place[rows].round(3).tolist())
+        rows = rows[one.place[rows].abs() < 1.5 * reach]
+        result["number"].append(one.network[rows].bincount(minlength=len(one.outermost)).tolist())
+        result["place"].append(one.place[rows].round(decimals=3).tolist())
     return result

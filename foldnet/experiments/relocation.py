@@ -6,22 +6,18 @@ including global moves?" (S3-alg-relocate). The lecture gives no setup; this one
 
 from __future__ import annotations
 
-import numpy as np
 import torch
 
 from ..nets import ReLUNet, stack
 from ..splines import dynamics
+from ..splines import targets as functions
 from ..splines.initialization import uniform_breakpoints
 from ..splines.regression import optimal
 from .runner import device
 
-TARGETS = {
-    "sine": (lambda x: torch.sin(2 * x), np.pi),
-    "quadratic": (lambda x: x**2 / 2, 2.0),
-    "bump": (lambda x: torch.exp(-4 * (x - 1) ** 2), np.pi),
-}
+TARGETS = {name: functions.TARGETS[name] for name in ("sine", "quadratic", "bump")}
 WIDTHS = (4, 6, 8, 12)
-DATA_POINTS, STEPS, RATE, MOVES, EVERY, NETWORKS = 40, 50_000, 5e-4, 40, 1000, 256
+DATA_POINTS, EPOCHS, LR, MOVES, EVERY, NETWORKS = 40, 50_000, 5e-4, 40, 1000, 256
 VARIANTS = {  # the same weights, the same number of gradient steps
     "plain": {},
     "moves": {"moves": MOVES, "every": EVERY},
@@ -49,8 +45,7 @@ def cell(width: int) -> dict:
 
 def points(targets=tuple(TARGETS)) -> tuple[torch.Tensor, torch.Tensor]:
     """The data of each target, `(target, 1, 40)`."""
-    x = torch.stack([torch.linspace(-TARGETS[t][1], TARGETS[t][1], DATA_POINTS, dtype=torch.float64) for t in targets])
-    y = torch.stack([TARGETS[t][0](row) for t, row in zip(targets, x)])
+    x, y = functions.data(targets, DATA_POINTS)
     return x.unsqueeze(1), y.unsqueeze(1)
 
 
@@ -65,7 +60,7 @@ def initial(width: int, variant: str = "plain", targets=tuple(TARGETS)) -> ReLUN
 def train(variant: str, nets: ReLUNet, targets=tuple(TARGETS)) -> ReLUNet:
     """A batch (target, network) after 50,000 steps of gradient descent."""
     engine = "fused" if nets.device.type == "cpu" else "auto"  # what auto would take for all the steps in one call
-    return dynamics.train(nets, *points(targets), lr=RATE, epochs=STEPS, **VARIANTS[variant], engine=engine)
+    return dynamics.train(nets, *points(targets), lr=LR, epochs=EPOCHS, **VARIANTS[variant], engine=engine)
 
 
 def _short(values: list[float]) -> list[float]:

@@ -9,25 +9,20 @@ import numpy as np
 import torch
 
 from ..nets import ReLUNet, stack
+from ..splines import targets
 from ..train import Fit, fit
 from .runner import device
 
-PI = float(np.pi)
-TARGETS = {
-    "sine": (lambda x: torch.sin(2 * x), PI),
-    "arctan": (torch.arctan, 2.0),
-    "sawtooth": (lambda x: 2 * torch.remainder(x / PI, 1) - 1, PI),
-    "cubic": (lambda x: x**3, 2.0),
-    "quadratic": (lambda x: x**2 / 2, 2.0),
-    "exponential": (torch.exp, 2.0),
-}
+TARGETS = {name: targets.TARGETS[name] for name in ("sine", "arctan", "sawtooth", "cubic", "quadratic", "exponential")}
+TARGETS["arctan"] = torch.arctan, 2.0
+TARGETS["sawtooth"] = (lambda x: 2 * torch.remainder(x / np.pi, 1) - 1), np.pi  # two teeth, and the second falls at the end
 DATA_POINTS, SPIKES, HEIGHT, NETWORKS, EARLY = 20, 8, 1.0, 32, 2500
-STEPS = {"gd": 50_000, "adam": 20_000}
+EPOCHS = {"gd": 50_000, "adam": 20_000}
 SHAPES = {"shallow": (1, 64, 1), "deep": (1, 40, 24, 1)}
 
 
 def cells() -> list[dict]:
-    return [{"target": target, "shape": shape, "optimizer": o} for target in TARGETS for shape in SHAPES for o in STEPS]
+    return [{"target": target, "shape": shape, "optimizer": o} for target in TARGETS for shape in SHAPES for o in EPOCHS]
 
 
 def places(target: str) -> torch.Tensor:
@@ -65,13 +60,13 @@ def initial(target: str, shape: str, networks: int = NETWORKS) -> tuple[ReLUNet,
     return stack([nets, ReLUNet(weights, biases)]), torch.as_tensor(gaps)
 
 
-def train(nets: ReLUNet, target: str, gaps: torch.Tensor, optimizer: str = "gd", steps: int | None = None) -> Fit:
+def train(nets: ReLUNet, target: str, gaps: torch.Tensor, optimizer: str = "gd", epochs: int | None = None) -> Fit:
     """Gradient descent on half the sum of squared errors at the lecture's rate 3e-5, or Adam at 1e-3, which gets further."""
     x = places(target).to(nets.device)[:, None]
     record = lambda net: {"error": error(net, target), "spikes": spikes(net, target, gaps)}  # noqa: E731
-    lr = 3e-5 * DATA_POINTS / 2 if optimizer == "gd" else 1e-3
-    y, steps = TARGETS[target][0](x), steps or STEPS[optimizer]
-    return fit(nets, x, y, optimizer=optimizer, lr=lr, epochs=steps, record=record, every=EARLY, progress=False)
+    lr, loss = (3e-5, "half_sum") if optimizer == "gd" else (1e-3, "mse")
+    settings = {"optimizer": optimizer, "lr": lr, "epochs": epochs or EPOCHS[optimizer], "every": EARLY, "progress": False}
+    return fit(nets, x, TARGETS[target][0](x), loss=loss, record=record, **settings)
 
 
 def error(nets: ReLUNet, target: str) -> torch.Tensor:
@@ -91,14 +86,14 @@ def spikes(nets: ReLUNet, target: str, gaps: torch.Tensor) -> torch.Tensor:
 
 
 def cell(target: str, shape: str, optimizer: str) -> dict:
-    """Errors `(start, network)` early and at the end, training losses, median spikes, curves of the first network."""
+    """Errors `(start, network)` early and at the end, mean squares on the data, median spikes, curves of the first network."""
     nets, gaps = initial(target, shape)
-    result = train(nets.to(device()), target, gaps, optimizer)
+    result, x = train(nets.to(device()), target, gaps, optimizer), places(target).to(device())[:, None]
     tidy = lambda values: [[float(f"{v:.4g}") for v in row] for row in values.tolist()]  # noqa: E731
     out = {
         "error": tidy(result.recorded["error"][-1]),
         "early_error": tidy(result.recorded["error"][1]),
-        "loss": tidy(result.final_loss),
+        "loss": tidy((result.net(x) - TARGETS[target][0](x)).square().mean((-1, -2))),
         "spikes": tidy(result.recorded["spikes"].abs().median(-1).values[-1]),
     }
     if shape == "shallow" and target in ("sine", "cubic"):

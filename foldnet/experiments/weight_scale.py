@@ -22,7 +22,7 @@ POINTS = np.linspace(-1, 1, 161)
 
 
 def cells() -> list[dict]:
-    return [{"optimizer": optimizer, "steps": steps} for optimizer, steps in (("adam", 1000), ("adam", 50_000), ("gd", 400_000))]
+    return [{"optimizer": name, "epochs": epochs} for name, epochs in (("adam", 1000), ("adam", 50_000), ("gd", 400_000))]
 
 
 def data() -> tuple[np.ndarray, np.ndarray]:
@@ -37,7 +37,7 @@ def data() -> tuple[np.ndarray, np.ndarray]:
     return np.array(x), np.array(y)
 
 
-def train(optimizer: str, steps: int, alphas=ALPHAS, sets: int = 8) -> tuple[ReLUNet, Fit]:
+def train(optimizer: str, epochs: int, alphas=ALPHAS, sets: int = 8) -> tuple[ReLUNet, Fit]:
     """The networks `(data set, alpha)` at the start, and their training.
 
     Adam takes the rate 1e-3, less where larger weights make each step count more; gradient descent the inverse of its stiffness.
@@ -53,20 +53,16 @@ def train(optimizer: str, steps: int, alphas=ALPHAS, sets: int = 8) -> tuple[ReL
 
     def record(net):
         now = spline(net).breakpoints
-        near = (now.unsqueeze(-1) - places.unsqueeze(-2)).abs().amin(-1)
         middle = lambda v: v.where(among, torch.nan).nanmedian(-1).values  # noqa: E731
-        return {"near": middle(near), "moved": middle((now - before).abs())}
+        return {"near": middle(rich.distance_to_data(net, places)), "moved": middle((now - before).abs())}
 
-    every = max(1, steps // 20)
-    target = torch.as_tensor(y)[:, None, :, None]
-    return nets, fit(
-        nets, places[..., None], target, optimizer=optimizer, lr=lr, epochs=steps, record=record, every=every, progress=False
-    )
+    settings = {"optimizer": optimizer, "lr": lr, "epochs": epochs, "every": max(1, epochs // 20), "progress": False}
+    return nets, fit(nets, places[..., None], torch.as_tensor(y)[:, None, :, None], record=record, **settings)
 
 
-def cell(optimizer: str, steps: int) -> dict:
+def cell(optimizer: str, epochs: int) -> dict:
     """`(data set, alpha)`: loss, distance to the predicted spline, spread of bends, moves; curves of the first."""
-    _, result = train(optimizer, steps)
+    _, result = train(optimizer, epochs)
     net = result.net.to("cpu")
     out = {
         "loss": _short(result.final_loss, 3),
@@ -77,7 +73,7 @@ def cell(optimizer: str, steps: int) -> dict:
         "curves": _short(net[0](POINTS[:, None])[..., 0], 5),
         "bends": _short(rich.bends(net[0], EDGES), 4),
     }
-    if optimizer == "adam" and steps > 1000:
+    if optimizer == "adam" and epochs > 1000:
         found = {f"{alpha:g}": spline(net[0, ALPHAS.index(alpha)]) for alpha in (100.0, 1.0, 0.1)}
         out["breakpoints"] = {alpha: _short(f.breakpoints, 4) for alpha, f in found.items()}
         out["delta_slopes"] = {alpha: _short(f.delta_slopes, 4) for alpha, f in found.items()}
@@ -89,8 +85,7 @@ def off(nets: ReLUNet) -> torch.Tensor:
     gaps = []
     for net, x, y in zip((nets[k] for k in range(nets.batch_shape[0])), *data()):
         t = np.linspace(x[0], x[-1], 401)
-        predicted = torch.as_tensor(limit(x, y, REACH, "both")(t))
-        gaps.append((net(t[:, None])[..., 0] - predicted).abs().amax(-1) / np.ptp(y))
+        gaps.append((net(t[:, None])[..., 0] - limit(x, y, REACH, "both")(t)).abs().amax(-1) / np.ptp(y))
     return torch.stack(gaps)
 
 

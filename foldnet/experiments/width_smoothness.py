@@ -10,17 +10,18 @@ import numpy as np
 import torch
 
 from ..nets import ReLUNet, stack
+from ..splines import targets
 from ..splines.breakpoints import roughness, spline
 from ..train import Fit, fit
 from .runner import device
 
 WIDTHS = (20, 40, 60, 80, 160, 200, 320, 640)
 LOUDNESS = (1.0, 3.0, 10.0)
-REACH, STEPS, RATE, NETWORKS, EARLY = 2.0, 50_000, 3e-5, 32, 2500
+REACH, EPOCHS, LR, NETWORKS, EARLY = 2.0, 50_000, 3e-5, 32, 2500
 SPREAD = torch.linspace(-REACH, REACH, 40, dtype=torch.float64)
 TARGETS = {
     "two lines": (torch.cat([torch.linspace(-2, -0.5, 20), torch.linspace(0.5, 2, 20)]).double(), lambda x: x.abs() - 1),
-    "smooth": (SPREAD, lambda x: torch.sin(2 * x)),
+    "smooth": (SPREAD, targets.sine),
     "sharp": (SPREAD, lambda x: (4 * x).clamp(-1, 1)),
 }
 WINDOW = {"two lines": 0.5, "smooth": REACH, "sharp": REACH}  # where the bends are looked at: in the gap, or over all data
@@ -36,13 +37,13 @@ def initial(width: int, networks: int = NETWORKS) -> ReLUNet:
     return stack([ReLUNet([nets.weights[0], k * nets.weights[1]], nets.biases) for k in LOUDNESS])
 
 
-def train(nets: ReLUNet, target: str, steps: int = STEPS) -> Fit:
-    """Gradient descent on half the sum of squared errors at 40 points, at the lecture's rate; `measures` every 2,500 steps."""
+def train(nets: ReLUNet, target: str, epochs: int = EPOCHS) -> Fit:
+    """Gradient descent on half the sum of squared errors at 40 points, at the lecture's rate; `measures` every 2,500 epochs."""
     x, f = TARGETS[target]
-    lr = RATE * len(x) / 2
     record = lambda net: measures(net, WINDOW[target])  # noqa: E731
     x = x.to(nets.device)[:, None]
-    return fit(nets, x, f(x), optimizer="gd", lr=lr, epochs=steps, record=record, every=EARLY, progress=False)
+    settings = {"loss": "half_sum", "optimizer": "gd", "lr": LR, "epochs": epochs, "every": EARLY, "progress": False}
+    return fit(nets, x, f(x), record=record, **settings)
 
 
 def measures(nets: ReLUNet, window: float) -> dict[str, torch.Tensor]:
@@ -53,7 +54,7 @@ def measures(nets: ReLUNet, window: float) -> dict[str, torch.Tensor]:
 
 
 def cell(target: str, width: int) -> dict:
-    """What was measured at the start, early and at the end, for each loudness; curves of the first network."""
+    """What was measured at the start, early and at the end, for each loudness; curves of the first network; the mean squares."""
     result = train(initial(width).to(device()), target)
     out = {}
     for name, values in result.recorded.items():
@@ -61,5 +62,5 @@ def cell(target: str, width: int) -> dict:
         out[name] = {when: tidy(k) for when, k in (("start", 0), ("early", 1), ("end", -1))}
     points = torch.linspace(-REACH, REACH, 161, dtype=torch.float64)[:, None]
     out["curves"] = np.round(result.net[:, 0].to("cpu")(points)[..., 0].numpy(), 4).tolist()
-    out["loss"] = [[float(f"{v:.4g}") for v in row] for row in result.final_loss.tolist()]
+    out["loss"] = [[float(f"{v:.4g}") for v in row] for row in (result.final_loss * 2 / len(SPREAD)).tolist()]
     return out

@@ -12,7 +12,7 @@ from ..boolean.optima import CASES, KINK, data, levels, node_cases
 from ..nets import ReLUNet
 from ..train import fit
 
-NETWORKS, EPOCHS, RATE, KEPT, TOLERANCE = 10_000, 500, 0.1, 1000, 1e-3
+NETWORKS, EPOCHS, LR, KEPT, TOLERANCE = 10_000, 500, 0.1, 1000, 1e-3
 KINKS = (1e-2, 1e-3, 1e-4, 1e-5)
 BIASES = ("torch", "zero", "normal")
 LOSS = {"mean": 1, "sum": 4}  # the sum over four points is four times the mean, and so is its gradient
@@ -68,7 +68,7 @@ def initial(biases: str = "torch", precision: str = "double", block: int = 0, ne
 def train(nets: ReLUNet, loss: str = "mean", epochs: int = EPOCHS) -> ReLUNet:
     """Plain gradient descent at rate 0.1 for 500 epochs, the source's setup, on the mean or on the sum over the four points."""
     x, y = data(nets.dtype)
-    return fit(nets, x, y, loss="mse", optimizer="gd", lr=RATE * LOSS[loss], epochs=epochs, progress=False).net
+    return fit(nets, x, y, loss="mse", optimizer="gd", lr=LR * LOSS[loss], epochs=epochs, progress=False).net
 
 
 def pair_codes(nets: ReLUNet, tol: float = KINK) -> np.ndarray:

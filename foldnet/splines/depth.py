@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-import numpy as np
 import torch
+from torch import Tensor
+from torch.nn.functional import leaky_relu
 
 from ..nets import ReLUNet
 from .breakpoints import Pieces
@@ -21,43 +22,44 @@ class DeepSpline:
 
     One row for each place where something can bend, sorted by network and place: `network`, `place`, `value` (of f there),
     `slope_left`, `slope_right`, `kink` (the slope of f does jump). One row for each breakpoint of a neuron: `vertex` (row of its
-    place), `layer` (1 is the first), `neuron`, `switches` (it is on at one side only), `active` (each other layer has a neuron
+    place), `layer` (0 is the first), `neuron`, `switches` (it is on at one side only), `active` (each other layer has a neuron
     that is on there). A neuron that is zero all along an interval has a breakpoint at its ends, one with w = 0 has none.
     `outermost` `(networks, 2)` are slope and intercept of the last piece. (S3-def-1-deep-breakpoints)
     """
 
     batch_shape: tuple[int, ...]
-    network: np.ndarray
-    place: np.ndarray
-    value: np.ndarray
-    slope_left: np.ndarray
-    slope_right: np.ndarray
-    kink: np.ndarray
-    vertex: np.ndarray
-    layer: np.ndarray
-    neuron: np.ndarray
-    switches: np.ndarray
-    active: np.ndarray
-    outermost: np.ndarray
+    network: Tensor
+    place: Tensor
+    value: Tensor
+    slope_left: Tensor
+    slope_right: Tensor
+    kink: Tensor
+    vertex: Tensor
+    layer: Tensor
+    neuron: Tensor
+    switches: Tensor
+    active: Tensor
+    outermost: Tensor
 
-    def breakpoint_count(self, low: float = -np.inf, high: float = np.inf) -> np.ndarray:
+    def breakpoint_count(self, low: float = -torch.inf, high: float = torch.inf) -> Tensor:
         """How often the neurons of each network switch on or off in [low, high], `(*batch,)`."""
         inside = self.switches & (self.place[self.vertex] >= low) & (self.place[self.vertex] <= high)
         return self._count(self.network[self.vertex[inside]])
 
-    def piece_count(self, low: float = -np.inf, high: float = np.inf) -> np.ndarray:
+    def piece_count(self, low: float = -torch.inf, high: float = torch.inf) -> Tensor:
         """The number of linear pieces of f on (low, high), `(*batch,)`: its kinks there, plus one. (S3-tab-2-pieces)"""
         return self._count(self.network[self.kink & (self.place > low) & (self.place < high)]) + 1
 
-    def _count(self, networks: np.ndarray) -> np.ndarray:
-        return np.bincount(networks, minlength=len(self.outermost)).reshape(self.batch_shape)
+    def _count(self, networks: Tensor) -> Tensor:
+        return networks.bincount(minlength=len(self.outermost)).reshape(self.batch_shape)
 
 
+@torch.no_grad()
 def deep_spline(net: ReLUNet) -> DeepSpline:
     """All breakpoints and kinks of a (leaky) ReLU network of one input and one output, or of a batch, in float64."""
-    weights, biases = _arrays(net)
+    weights, biases = _parameters(net)
     count, widest = len(biases[0]), max(net.sizes)
-    # a random network has about as many breakpoints as neurons (Hanin and Rolnick), so this keeps an array below MOST_ENTRIES
+    # a random network has about as many breakpoints as neurons (Hanin and Rolnick), so this keeps a tensor below MOST_ENTRIES
     step = max(1, MOST_ENTRIES // (widest * (2 * sum(net.sizes[1:-1]) + 8)))
     parts = []
     for first in range(0, count, step):
@@ -71,40 +73,41 @@ def deep_pieces(net: ReLUNet) -> Pieces:
     if net.batch_shape:
         raise ValueError(f"one network has pieces to list, not a batch of shape {net.batch_shape}: choose one, as in nets[0]")
     f = deep_spline(net)
-    knots, values = f.place[f.kink], f.value[f.kink]
-    slopes, (last_slope, last_intercept) = f.slope_left[f.kink], f.outermost[0]
-    lines = np.append(slopes, last_slope), np.append(values - slopes * knots, last_intercept)
-    return Pieces(*map(torch.as_tensor, (knots, *lines)))
+    knots, values, slopes, last = f.place[f.kink], f.value[f.kink], f.slope_left[f.kink], f.outermost[0]
+    return Pieces(knots, torch.cat([slopes, last[:1]]), torch.cat([values - slopes * knots, last[1:]]))
 
 
-def movement(f: DeepSpline, layers: int, low: float, high: float) -> dict[str, np.ndarray]:
-    """What the breakpoints do along the first axis of the batch (time, networks): four arrays `(networks, layers)`.
+def movement(f: DeepSpline, layers: int, low: float, high: float) -> dict[str, Tensor]:
+    """What the breakpoints do along the first axis of the batch (time, networks): four tensors `(networks, layers)`.
 
     From one time to the next, a neuron with as many breakpoints as before has moved them, in order: `moves` counts those that
     stay in [low, high], `distance` is how far they went together. Otherwise some were born or died: `births` and `deaths`,
     anywhere on the line. (S3-fig-deep-breakpoints, S3-fig-birth-death)
     """
     times, networks = f.batch_shape
-    rows = np.flatnonzero(f.switches)
-    time, network = np.divmod(f.network[f.vertex[rows]], networks)
-    width = f.neuron.max(initial=0) + 1
-    neuron = (network * layers + f.layer[rows] - 1) * width + f.neuron[rows]
-    count = np.zeros((times, networks * layers * width), dtype=int)
-    np.add.at(count, (time, neuron), 1)
-    order = np.lexsort((f.place[f.vertex[rows]], time, neuron))
-    place, neuron, time = f.place[f.vertex[rows]][order], neuron[order], time[order]
-    start = np.cumsum(count.T).reshape(count.T.shape).T - count  # where each neuron's breakpoints of each time begin
-    steady = (count[1:] == count[:-1])[np.minimum(time, times - 2), neuron] & (time < times - 1)
-    now = np.flatnonzero(steady)
-    later = start[time[now] + 1, neuron[now]] + now - start[time[now], neuron[now]]
-    kept = (place[now] >= low) & (place[now] <= high) & (place[later] >= low) & (place[later] <= high)
-    group = neuron[now[kept]] // width
-    distance = np.bincount(group, np.abs(place[later] - place[now])[kept], minlength=networks * layers)
-    moves = np.bincount(group, minlength=networks * layers)
-    change = np.diff(count, axis=0).reshape(times - 1, networks, layers, width)
-    births, deaths = change.clip(min=0).sum((0, 3)), -change.clip(max=0).sum((0, 3))
-    shape = (networks, layers)
-    return {"moves": moves.reshape(shape), "distance": distance.reshape(shape), "births": births, "deaths": deaths}
+    rows = f.switches.nonzero().flatten()
+    row_network, place = f.network[f.vertex[rows]], f.place[f.vertex[rows]]
+    time, width = row_network // networks, 1 + max(f.neuron.tolist(), default=0)
+    neuron = (row_network % networks * layers + f.layer[rows]) * width + f.neuron[rows]
+    # all breakpoints of a neuron one after the other, by time and place, and how many there are at each time
+    slot = neuron * times + time
+    order = _sorted_by(slot, place)
+    place, neuron, time, slot = place[order], neuron[order], time[order], slot[order]
+    count = slot.bincount(minlength=networks * layers * width * times)
+    start, count = count.cumsum(0) - count, count.reshape(-1, times)
+    steady = torch.zeros_like(count, dtype=torch.bool)
+    steady[:, :-1] = count[:, 1:] == count[:, :-1]
+    now = steady[neuron, time].nonzero().flatten()
+    later = now - start[slot[now]] + start[slot[now] + 1]
+    kept = (torch.maximum(place[now], place[later]) <= high) & (torch.minimum(place[now], place[later]) >= low)
+    group, way = neuron[now[kept]] // width, (place[later] - place[now]).abs()[kept]
+    change, shape = count.diff(dim=1).reshape(networks, layers, -1), (networks, layers)
+    return {
+        "moves": group.bincount(minlength=networks * layers).reshape(shape),
+        "distance": group.bincount(way, minlength=networks * layers).reshape(shape),
+        "births": change.clamp(min=0).sum(-1),
+        "deaths": -change.clamp(max=0).sum(-1),
+    }
 
 
 # ---- one layer after the other -----------------------------------------------------------------------------------------
@@ -118,170 +121,177 @@ def movement(f: DeepSpline, layers: int, low: float, high: float) -> dict[str, n
 
 @dataclass(frozen=True)
 class _State:
-    network: np.ndarray
-    place: np.ndarray
-    value: np.ndarray
-    slope: np.ndarray
-    lit_at: np.ndarray  # (vertices, layers): some neuron of the layer is on there
-    lit_in: np.ndarray  # the same for the open intervals
+    network: Tensor
+    place: Tensor
+    value: Tensor
+    slope: Tensor
+    lit_at: Tensor  # (vertices, layers): some neuron of the layer is on there
+    lit_in: Tensor  # the same for the open intervals
 
     @cached_property
-    def last(self) -> np.ndarray:
+    def last(self) -> Tensor:
         """The vertex inf of each network."""
-        return np.bincount(self.network).cumsum() - 1
+        return self.network.bincount().cumsum(0) - 1
 
     @cached_property
-    def ends(self) -> np.ndarray:
+    def ends(self) -> Tensor:
         """The vertices -inf, one for each network, then those at inf."""
-        return np.concatenate([[0], self.last[:-1] + 1, self.last])
+        return torch.cat([self.last.new_zeros(1), self.last[:-1] + 1, self.last])
 
     @cached_property
-    def right(self) -> np.ndarray:
+    def right(self) -> Tensor:
         """The interval to the right of each vertex; the one to its left comes before it. There is none at inf."""
-        return np.arange(len(self.network)) - self.network
+        return _count_up(self.network) - self.network
 
 
 def _spline_of(weights, biases, leak: float) -> DeepSpline:
     count, layers = len(biases[0]), len(biases) - 1
-    network, place, value = (
-        np.repeat(np.arange(count), 3),
-        np.tile([-np.inf, 0.0, np.inf], count),
-        np.tile([-1.0, 0.0, 1.0], count),
-    )
-    yes = np.ones((3 * count, layers), dtype=bool)
-    state = _State(network, place, value[:, None], np.ones((2 * count, 1)), yes, yes[: 2 * count])
+    network = torch.arange(count, device=weights[0].device).repeat_interleave(3)
+    sides = weights[0].new_tensor([-1.0, 0.0, 1.0]).tile(count)
+    yes = torch.ones(3 * count, layers, dtype=torch.bool, device=sides.device)
+    place = torch.where(sides == 0, 0.0, sides * torch.inf)
+    state = _State(network, place, sides[:, None], torch.ones_like(sides[: 2 * count, None]), yes, yes[: 2 * count])
     rows = []
     for layer in range(layers):
         state, moved, new = _layer(state, weights[layer], biases[layer], leak, layer)
         rows = [(moved[vertex], *rest) for vertex, *rest in rows] + [new]
-    return _finish(state, weights[-1], biases[-1], [np.concatenate(column) for column in zip(*rows)])
+    return _finish(state, weights[-1], biases[-1], [torch.cat(column) for column in zip(*rows)])
 
 
-def _layer(state: _State, weight, bias, leak: float, layer: int) -> tuple[_State, np.ndarray, tuple]:
+def _layer(state: _State, weight, bias, leak: float, layer: int) -> tuple[_State, Tensor, tuple]:
     """The state after one layer, where the old vertices went, and the breakpoints of the layer's neurons."""
     z, slope, noise = _affine(state, weight, bias)
-    z[np.abs(z) <= noise] = 0.0
+    z.masked_fill_(z.abs() <= noise, 0.0)
     interval, neuron, near, place, error = _crossings(state, z, noise)
     # breakpoints of several neurons at one place, up to rounding, are one vertex
-    new = np.ones(len(place), dtype=bool)
-    new[1:] = (interval[1:] != interval[:-1]) | (place[1:] - place[:-1] > np.maximum(error[1:], error[:-1]))
-    group, head = new.cumsum() - 1, np.flatnonzero(new)
+    new = torch.ones_like(interval, dtype=torch.bool)
+    new[1:] = (interval[1:] != interval[:-1]) | (place.diff() > torch.maximum(error[1:], error[:-1]))
+    group, head = new.cumsum(0) - 1, new.nonzero().flatten()
     interval, near, place = interval[head], near[head], place[head]
-    step = slope[interval] * (place - state.place[near])[:, None]
-    z_new = z[near] + step
-    z_new[np.abs(z_new) <= noise[near] + TOLERANCE * np.abs(step)] = 0.0
+    step = slope.index_select(0, interval) * (place - state.place[near])[:, None]
+    z_new = z.index_select(0, near) + step
+    z_new.masked_fill_(z_new.abs() <= noise.index_select(0, near) + TOLERANCE * step.abs(), 0.0)
     z_new[group, neuron] = 0.0
     # old and new vertices in one order, and every interval as often as it has parts
-    network = state.network[near]
+    network, old = state.network[near], _count_up(z)
     before = interval + network + 1
-    moved = np.arange(len(z)) + np.searchsorted(before, np.arange(len(z)), side="right")
-    order = np.empty(len(z) + len(head), dtype=int)
-    order[moved], order[before + np.arange(len(head))] = np.arange(len(z)), np.arange(len(z), len(order))
-    parts = np.repeat(np.arange(len(slope)), 1 + np.bincount(interval, minlength=len(slope)))
-    merged = lambda old, new: np.concatenate([old, new]).take(order, axis=0)  # noqa: E731
-    z, slope = merged(z, z_new), slope.take(parts, axis=0)
-    lit_at, lit_in = merged(state.lit_at, state.lit_in[interval]), state.lit_in[parts]
+    moved = old + torch.searchsorted(before, old, right=True)
+    order = old.new_empty(len(z) + len(head))
+    order[moved], order[before + _count_up(head)] = old, len(z) + _count_up(head)
+    parts = _count_up(slope).repeat_interleave(1 + interval.bincount(minlength=len(slope)))
+    merged = lambda old, new: torch.cat([old, new]).index_select(0, order)  # noqa: E731
+    z, slope = merged(z, z_new), slope.index_select(0, parts)
+    lit_at, lit_in = merged(state.lit_at, state.lit_in[interval]), state.lit_in.index_select(0, parts)
     fresh = _State(merged(state.network, network), merged(state.place, place), z, slope, lit_at, lit_in)
     # inside an interval a neuron is on if it is at one of the ends
     above = z > 0
-    on = np.delete(above[:-1] | above[1:], fresh.last[:-1], axis=0) if len(bias) > 1 else above[:-1] | above[1:]
+    on = _without(above[:-1] | above[1:], fresh.last[:-1])
     lit_at[:, layer], lit_in[:, layer] = above.any(1), on.any(1)
     zero = z == 0
     zero[fresh.ends] = False
-    vertex, neuron = _where(zero)
+    vertex, neuron = zero.nonzero().unbind(1)
     switches = on[fresh.right[vertex] - 1, neuron] != on[fresh.right[vertex], neuron]
-    np.maximum(z, leak * z if leak else 0.0, out=z)
-    slope *= np.where(on, 1.0, leak) if leak else on
-    return fresh, moved, (vertex, np.full(len(vertex), layer + 1), neuron, switches)
+    leaky_relu(z, leak, inplace=True)
+    slope *= on.to(slope.dtype).clamp(min=leak)
+    return fresh, moved, (vertex, torch.full_like(vertex, layer), neuron, switches)
 
 
-def _crossings(state: _State, z, noise) -> tuple[np.ndarray, ...]:
+def _crossings(state: _State, z: Tensor, noise: Tensor) -> tuple[Tensor, ...]:
     """Zeros strictly inside intervals, sorted: interval, neuron, nearest vertex, place, and how far rounding may move it."""
     above, below = z > 0, z < 0
-    inside = above[:-1] & below[1:]
-    inside |= below[:-1] & above[1:]
+    inside = (above[:-1] & below[1:]).logical_or_(below[:-1] & above[1:])
     inside[state.last[:-1]] = False  # from one network to the next
-    k, neuron = _where(inside)
-    here, there, start, end = np.abs(z[k, neuron]), np.abs(z[k + 1, neuron]), state.place[k], state.place[k + 1]
-    ray = np.isinf(start) | np.isinf(end)
+    k, neuron = inside.nonzero().unbind(1)
+    here, there, start, end = z[k, neuron].abs(), z[k + 1, neuron].abs(), state.place[k], state.place[k + 1]
+    ray = start.isinf() | end.isinf()
     # from the nearer end, so that nothing cancels; on a ray from the finite one, and z at the other is the slope
-    back = np.where(ray, np.isinf(start), there < here)
+    back = torch.where(ray, start.isinf(), there < here)
     near = k + back
-    steep = np.where(ray, np.where(back, here, there), (here + there) / np.where(ray, 1.0, end - start))
-    step = np.where(back, -there, here) / steep
-    place, error = state.place[near] + step, noise[near, neuron] / steep + TOLERANCE * np.abs(step)
+    steep = torch.where(ray, torch.where(back, here, there), (here + there) / torch.where(ray, 1.0, end - start))
+    step = torch.where(back, -there, here) / steep
+    place, error = state.place[near] + step, noise[near, neuron] / steep + TOLERANCE * step.abs()
     interval = state.right[k]
-    order = np.lexsort((place, interval))
+    order = _sorted_by(interval, place)
     return interval[order], neuron[order], near[order], place[order], error[order]
 
 
-def _where(mask: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Rows and columns that are true; `np.nonzero` for two axes, but faster."""
-    return np.divmod(np.flatnonzero(mask), mask.shape[1])
-
-
-def _affine(state: _State, weight, bias) -> tuple[np.ndarray, ...]:
+def _affine(state: _State, weight: Tensor, bias: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """What the next neurons see at the vertices, its slope on the intervals, and up to where z is only rounding."""
-    norm, offset = TOLERANCE * np.abs(weight).sum(-1), TOLERANCE * np.abs(bias)
-    largest = np.abs(state.value).max(1, keepdims=True)
+    norm, offset = TOLERANCE * weight.abs().sum(-1), TOLERANCE * bias.abs()
+    largest = state.value.abs().amax(1, keepdim=True)
     if len(bias) == 1:
         z, slope, noise = state.value @ weight[0].T, state.slope @ weight[0].T, largest * norm
     else:  # all networks in one product: their rows one below the other, filled up to the longest
-        at = np.arange(len(state.network)) - state.ends[state.network]
-        of_interval = np.delete(state.network, state.last)
-        into = np.delete(at, state.last)
-        longest = at.max() + 1
-        padded = np.zeros((len(bias), 2 * longest, weight.shape[-1]))
-        at, into = state.network * 2 * longest + at, of_interval * 2 * longest + longest + into
-        padded.reshape(-1, weight.shape[-1])[at] = state.value
-        padded.reshape(-1, weight.shape[-1])[into] = state.slope
-        product = (padded @ weight.swapaxes(-1, -2)).reshape(-1, weight.shape[-2])
-        z, slope, noise = product.take(at, axis=0), product.take(into, axis=0), largest * norm.take(state.network, axis=0)
+        at = _count_up(state.network) - state.ends[state.network]
+        longest = int(at.max()) + 1
+        row = state.network * 2 * longest + at
+        into = _without(row, state.last) + longest
+        padded = state.value.new_zeros(len(bias) * 2 * longest, weight.shape[-1])
+        padded[row], padded[into] = state.value, state.slope
+        product = (padded.reshape(len(bias), 2 * longest, -1) @ weight.mT).flatten(0, 1)
+        z, slope = product.index_select(0, row), product.index_select(0, into)
+        noise = largest * norm.index_select(0, state.network)
     limits = z[state.ends], noise[state.ends]  # a bias does not matter at infinity
-    z += bias if len(bias) == 1 else bias.take(state.network, axis=0)
-    noise += offset if len(bias) == 1 else offset.take(state.network, axis=0)
+    z += bias.index_select(0, state.network)
+    noise += offset.index_select(0, state.network)
     z[state.ends], noise[state.ends] = limits
     return z, slope, noise
 
 
-def _finish(state: _State, weight, bias, rows) -> DeepSpline:
+def _finish(state: _State, weight: Tensor, bias: Tensor, rows) -> DeepSpline:
     value, slope, _ = _affine(state, weight, bias)
-    value, slope, finite = value[:, 0], slope[:, 0], np.flatnonzero(np.isfinite(state.place))
+    value, slope, finite = value[:, 0], slope[:, 0], state.place.isfinite().nonzero().flatten()
     right = state.right[finite]
-    size = np.abs(state.slope).max(1)
-    size = np.maximum(size[right - 1], size[right]) * np.abs(weight).sum(-1)[state.network[finite], 0]
-    kink = np.abs(slope[right] - slope[right - 1]) > TOLERANCE * size
+    size = state.slope.abs().amax(1)
+    size = torch.maximum(size[right - 1], size[right]) * weight.abs().sum(-1)[state.network[finite], 0]
+    kink = (slope[right] - slope[right - 1]).abs() > TOLERANCE * size
     columns = [state.network[finite], state.place[finite] + 0.0, value[finite], slope[right - 1], slope[right], kink]
     outermost = slope[state.right[state.last] - 1]
-    outermost = np.stack([outermost, value[state.last - 1] - outermost * state.place[state.last - 1]], axis=1)
+    outermost = torch.stack([outermost, value[state.last - 1] - outermost * state.place[state.last - 1]], 1)
     vertex, layer, neuron, switches = rows
     others = state.lit_at[vertex]
-    others[np.arange(len(vertex)), layer - 1] = True
+    others[_count_up(vertex), layer] = True
     vertex = vertex - 2 * state.network[vertex] - 1  # among the finite ones
-    kept = kink.copy()
+    kept = kink.clone()
     kept[vertex] = True
-    order = np.lexsort((neuron, layer, vertex))
-    rows = [(np.cumsum(kept) - 1)[vertex], layer, neuron, switches, others.all(1)]
+    order = _sorted_by(vertex, layer, neuron)
+    rows = [(kept.cumsum(0) - 1)[vertex], layer, neuron, switches, others.all(1)]
     return DeepSpline((len(bias),), *(c[kept] for c in columns), *(r[order] for r in rows), outermost)
 
 
 def _joined(parts: list[DeepSpline], batch_shape, step: int) -> DeepSpline:
     """Parts of `step` networks each, as one."""
-    vertices = np.cumsum([0] + [len(p.place) for p in parts])
-    join = lambda name: np.concatenate([getattr(p, name) for p in parts])  # noqa: E731
-    network = np.concatenate([p.network + i * step for i, p in enumerate(parts)])
-    vertex = np.concatenate([p.vertex + first for p, first in zip(parts, vertices)])
-    middle = ("place", "value", "slope_left", "slope_right", "kink")
-    rest = ("layer", "neuron", "switches", "active", "outermost")
-    return DeepSpline(batch_shape, network, *map(join, middle), vertex, *map(join, rest))
+    columns = {name: [getattr(p, name) for p in parts] for name in list(vars(parts[0]))[1:]}
+    columns["network"] = [network + i * step for i, network in enumerate(columns["network"])]
+    ends = torch.tensor([0] + [len(place) for place in columns["place"]]).cumsum(0).tolist()
+    columns["vertex"] = [vertex + first for vertex, first in zip(columns["vertex"], ends)]
+    return DeepSpline(batch_shape, **{name: torch.cat(column) for name, column in columns.items()})
 
 
-def _arrays(net: ReLUNet) -> tuple[list[np.ndarray], list[np.ndarray]]:
+def _sorted_by(*keys: Tensor) -> Tensor:
+    """The order by the first key, then by the next, and so on."""
+    order = keys[-1].argsort(stable=True)
+    for key in keys[-2::-1]:
+        order = order[key[order].argsort(stable=True)]
+    return order
+
+
+def _count_up(rows: Tensor) -> Tensor:
+    """0, 1, 2, ... for as many rows."""
+    return torch.arange(len(rows), device=rows.device)
+
+
+def _without(rows: Tensor, left_out: Tensor) -> Tensor:
+    keep = torch.ones(len(rows), dtype=torch.bool, device=rows.device)
+    keep[left_out] = False
+    return rows[keep]
+
+
+def _parameters(net: ReLUNet) -> tuple[list[Tensor], list[Tensor]]:
     """Weights `(networks, out, in)` and biases `(networks, out)` in float64."""
     if net.sizes[0] != 1 or net.sizes[-1] != 1 or len(net.sizes) < 3:
         raise ValueError(f"a network of one input, one output and at least one hidden layer is needed; got {net}")
     if not net.vector().isfinite().all():
         raise ValueError("a network with weights that are NaN or infinite has no breakpoints: did its training diverge?")
-    weights = [w.detach().cpu().double().numpy().reshape(-1, *w.shape[-2:]) for w in net.weights]
-    biases = [b.detach().cpu().double().numpy().reshape(-1, b.shape[-1]) for b in net.biases]
-    return weights, biases
+    weights = [w.detach().double().reshape(-1, *w.shape[-2:]) for w in net.weights]
+    return weights, [b.detach().double().reshape(-1, b.shape[-1]) for b in net.biases]

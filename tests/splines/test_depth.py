@@ -56,7 +56,7 @@ def exact(net: ReLUNet):
         cuts = sorted(found)
         patterns = [[m * x + c > 0 for m, c in affine(x)] for x in between(cuts)]
         for cut, before, after in zip(cuts, patterns, patterns[1:]):
-            switching |= {(index + 1, i, cut) for i, (p, q) in enumerate(zip(before, after)) if p != q}
+            switching |= {(index, i, cut) for i, (p, q) in enumerate(zip(before, after)) if p != q}
 
         def neuron(i, affine=affine):
             def line(at):
@@ -93,8 +93,8 @@ def test_degenerate_networks_agree_with_exact_fractions(net):
     assert len(found.knots) == len(kinks)
     assert np.allclose(found.knots, [float(k) for k in kinks], rtol=1e-12, atol=1e-12)
     assert np.allclose(found.slopes, [float(s) for s in slopes], rtol=1e-12, atol=1e-12)
-    rows = np.flatnonzero(f.switches)
-    ours = sorted(zip(f.layer[rows], f.neuron[rows], f.place[f.vertex[rows]]))
+    on = f.switches
+    ours = sorted(zip(*(a[on].tolist() for a in (f.layer, f.neuron, f.place[f.vertex]))))
     theirs = sorted((layer, neuron, float(place)) for layer, neuron, place in switching)
     assert [row[:2] for row in ours] == [row[:2] for row in theirs]
     assert np.allclose([row[2] for row in ours], [row[2] for row in theirs], rtol=1e-12, atol=1e-12)
@@ -149,7 +149,8 @@ def test_pieces_are_the_network(hidden, seed, leak):
     values = net(WIDE[:, None])[:, 0]
     assert torch.allclose(deep_pieces(net)(WIDE), values, rtol=0, atol=1e-10)
     f = deep_spline(net)
-    assert np.allclose(f.value, net(f.place[:, None])[:, 0], rtol=0, atol=1e-9 * max(1, np.abs(f.place).max(initial=0)))
+    farthest = max([1.0, *f.place.abs().tolist()])
+    assert torch.allclose(f.value, net(f.place[:, None])[:, 0], rtol=0, atol=1e-9 * farthest)
 
 
 def test_one_layer_is_the_shallow_spline():
@@ -179,10 +180,10 @@ def test_a_batch_is_its_networks_also_in_parts(monkeypatch):
             alone = deep_spline(nets[i // 7, i % 7])
             rows = together.network == i
             assert np.allclose(together.place[rows], alone.place, rtol=1e-10)
-            mine = np.flatnonzero(together.network[together.vertex] == i)
+            mine = together.network[together.vertex] == i
             for name in ("layer", "neuron", "switches", "active"):
-                assert np.array_equal(getattr(together, name)[mine], getattr(alone, name))
-            assert np.array_equal(together.vertex[mine] - np.flatnonzero(rows)[0], alone.vertex)
+                assert torch.equal(getattr(together, name)[mine], getattr(alone, name))
+            assert torch.equal(together.vertex[mine] - rows.nonzero()[0], alone.vertex)
 
 
 # ---- what random weights never show ------------------------------------------------------------------------------------------
@@ -222,7 +223,7 @@ def test_the_ramp_of_a_ramp_has_a_kink_though_no_breakpoint_is_active():
     f = deep_spline(ReLUNet([[[1.0]], [[1.0]], [[1.0]]], [[0.0], [0.0], [0.0]]))
     assert f.place.tolist() == [0.0]
     assert f.kink.tolist() == [True]
-    assert f.layer.tolist() == [1, 2]
+    assert f.layer.tolist() == [0, 1]
     assert f.switches.tolist() == [True, True]
     assert f.active.tolist() == [False, False]
 
@@ -279,7 +280,7 @@ def test_movement_is_what_a_loop_finds():
         by_layer = np.zeros((4, 3))
         for before, after in itertools.pairwise(places):
             for key in before:
-                column, change = by_layer[:, key[0] - 1], len(after[key]) - len(before[key])
+                column, change = by_layer[:, key[0]], len(after[key]) - len(before[key])
                 column[2 if change > 0 else 3] += abs(change)
                 pairs = [(a, b) for a, b in zip(before[key], after[key]) if change == 0 and max(abs(a), abs(b)) <= 3]
                 column[:2] += len(pairs), sum(abs(a - b) for a, b in pairs)
@@ -291,7 +292,7 @@ def test_movement_is_what_a_loop_finds():
 def neurons(f: DeepSpline) -> dict:
     """The sorted breakpoints of each of five neurons in three layers."""
     pick = lambda layer, i: f.switches & (f.layer == layer) & (f.neuron == i)  # noqa: E731
-    return {(layer, i): sorted(f.place[f.vertex[pick(layer, i)]]) for layer in (1, 2, 3) for i in range(5)}
+    return {(layer, i): sorted(f.place[f.vertex[pick(layer, i)]]) for layer in range(3) for i in range(5)}
 
 
 @pytest.mark.parametrize(

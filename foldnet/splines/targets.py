@@ -1,0 +1,50 @@
+"""Functions of one variable to train networks on, each with its interval [-reach, reach], and evenly spaced data of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+import torch
+from torch import Tensor
+
+
+def sine(x: Tensor) -> Tensor:
+    """Two periods of a sine on [-pi, pi]."""
+    return torch.sin(2 * x)
+
+
+def five_arches(x: Tensor) -> Tensor:
+    """Five arcs of parabolas, up and down in turn, on [-pi, pi]."""
+    u = 5 * (x / math.pi + 1) / 2
+    arch = u.floor().clamp(0, 4)
+    return (1 - 2 * (arch % 2)) * 4 * (u - arch) * (1 - u + arch)
+
+
+def sawtooth(x: Tensor) -> Tensor:
+    """Three teeth on [-pi, pi]: each rises from -1 to 1, then it falls at once."""
+    u = 3 * (x / math.pi + 1) / 2
+    return 2 * (u - u.floor().clamp(0, 2)) - 1
+
+
+# name: function, reach; the first six are those of the lecture's Table 2 (S3-tab-2-pieces)
+TARGETS = {
+    "sine": (sine, math.pi),
+    "five arches": (five_arches, math.pi),
+    "sawtooth": (sawtooth, math.pi),
+    "arctan": (torch.arctan, math.pi),
+    "exponential": (torch.exp, 2.0),
+    "quadratic": (lambda x: x**2 / 2, 2.0),
+    "sin x": (torch.sin, math.pi),
+    "cubic": (lambda x: x**3, 2.0),
+    "chirp": (lambda x: torch.sin(x**2 / 2), 2.0),
+    "wide chirp": (lambda x: torch.sin(x**2 / 2), math.pi),
+    "bump": (lambda x: torch.exp(-4 * (x - 1) ** 2), math.pi),
+}
+
+
+def data(names: Iterable[str], count: int, device=None) -> tuple[Tensor, Tensor]:
+    """Evenly spaced points, both ends included, and values of some targets, `(targets, count)` each."""
+    functions, reaches = zip(*(TARGETS[name] for name in names))
+    x = torch.stack([torch.linspace(-reach, reach, count, dtype=torch.float64, device=device) for reach in reaches])
+    return x, torch.stack([f(row) for f, row in zip(functions, x)])
