@@ -28,7 +28,7 @@ class Network:
     biases: tuple[Tensor, ...]
 
     def __post_init__(self):
-        weights, biases = tuple(map(_tensor, self.weights)), tuple(map(_tensor, self.biases))
+        weights, biases = tuple(map(as_tensor, self.weights)), tuple(map(as_tensor, self.biases))
         dtype = weights[0].dtype if weights else None
         object.__setattr__(self, "weights", tuple(w.to(dtype) for w in weights))
         object.__setattr__(self, "biases", tuple(b.to(dtype) for b in biases))
@@ -41,6 +41,12 @@ class Network:
     def activate_(self, z: Tensor) -> Tensor:
         """`activate` for a `z` that nobody needs any more: its memory may be used again."""
         return self.activate(z)
+
+    def pull_back(self, delta: Tensor, z: Tensor, activated: Tensor) -> Tensor:
+        """`delta`, a derivative by what `activate_` made of `z`, as one by `z` itself."""
+        with torch.enable_grad():
+            z = z.detach().requires_grad_()
+            return torch.autograd.grad(self.activate(z), z, delta)[0]
 
     @property
     def slopes_at_zero(self) -> tuple[float, float]:
@@ -85,22 +91,24 @@ class Network:
 
     def __call__(self, x) -> Tensor:
         """Outputs `(*batch, n, out)` at the points `x`, `(n, in)` for all networks or `(*batch, n, in)` for each its own."""
-        return self._forward(x)[-1]
+        return self.layers(x)[-1]
 
     def preactivations(self, x) -> list[Tensor]:
         """What each hidden neuron sees before its activation: one tensor `(*batch, n, width)` for each hidden layer."""
-        return self._forward(x)[:-1]
+        return self.layers(x)[:-1]
 
-    def _forward(self, x) -> list[Tensor]:
-        x = self._points(x)
+    def layers(self, x) -> list[Tensor]:
+        """What every affine layer gives, `(*batch, n, width)`: the preactivations, then the outputs."""
+        x = self.points(x)
         layers = []
         for w, b in zip(self.weights, self.biases):
             x = self.activate(layers[-1]) if layers else x
             layers.append(x @ w.mT + b.unsqueeze(-2))
         return layers
 
-    def _points(self, x) -> Tensor:
-        x = _tensor(x).to(self.dtype).to(self.device)
+    def points(self, x) -> Tensor:
+        """Points `(n, in)` or `(*batch, n, in)` in the dtype and on the device of the network; others are refused."""
+        x = as_tensor(x).to(self.dtype).to(self.device)
         if x.ndim < 2 or x.shape[-1] != self.sizes[0]:
             raise ValueError(f"points have shape (n, {self.sizes[0]}) or (*batch, n, {self.sizes[0]}); got {tuple(x.shape)}")
         try:
@@ -125,11 +133,11 @@ class Network:
             weights.append(vector[..., start : start + o * i].unflatten(-1, (o, i)))
             biases.append(vector[..., start + o * i : start + o * (i + 1)])
             start += o * (i + 1)
-        return self._with(weights, biases)
+        return self.with_layers(weights, biases)
 
     def to(self, *args, **kwargs) -> Self:
         """Another dtype or device, as `torch.Tensor.to`."""
-        return self._with([w.to(*args, **kwargs) for w in self.weights], [b.to(*args, **kwargs) for b in self.biases])
+        return self.with_layers([w.to(*args, **kwargs) for w in self.weights], [b.to(*args, **kwargs) for b in self.biases])
 
     def __getitem__(self, index) -> Self:
         """Some networks of the batch: `nets[3]`, `nets[:10]`, `nets[loss < 0.1]`."""
@@ -138,9 +146,9 @@ class Network:
         batch = torch.arange(self.biases[0][..., 0].numel()).reshape(self.batch_shape)
         chosen = batch[index.cpu() if isinstance(index, Tensor) else index].to(self.device)
         weights = [w.flatten(0, -3)[chosen] for w in self.weights]
-        return self._with(weights, [b.flatten(0, -2)[chosen] for b in self.biases])
+        return self.with_layers(weights, [b.flatten(0, -2)[chosen] for b in self.biases])
 
-    def _with(self, weights, biases) -> Self:
+    def with_layers(self, weights, biases) -> Self:
         """The same kind of network without the checks of the constructor: for values made from a valid one, and in autograd."""
         net = object.__new__(type(self))
         net.__dict__.update(self.__dict__, weights=tuple(weights), biases=tuple(biases))
@@ -168,6 +176,10 @@ class ReLUNet(Network):
 
     def activate_(self, z: Tensor) -> Tensor:
         return leaky_relu(z, self.leak, inplace=True)
+
+    def pull_back(self, delta: Tensor, z: Tensor, activated: Tensor) -> Tensor:
+        # one kernel instead of three; that an activation is positive where its input was holds for every leak >= 0
+        return torch.ops.aten.leaky_relu_backward(delta, activated, self.leak, True)
 
     @property
     def slopes_at_zero(self) -> tuple[float, float]:
@@ -264,10 +276,11 @@ def stack(nets: Sequence[ReLUNet]) -> ReLUNet:
     if len({(type(n), n.sizes, n.batch_shape, *(getattr(n, f.name) for f in fields(n)[2:])) for n in nets}) > 1:
         raise ValueError(f"networks of one shape and activation stack; got {', '.join(map(repr, nets))}")
     weights, biases = zip(*(n.weights for n in nets)), zip(*(n.biases for n in nets))
-    return nets[0]._with(map(torch.stack, weights), map(torch.stack, biases))
+    return nets[0].with_layers(map(torch.stack, weights), map(torch.stack, biases))
 
 
-def _tensor(a) -> Tensor:
+def as_tensor(a) -> Tensor:
+    """Numbers as a floating-point tensor: single precision stays single, whole numbers become double."""
     if isinstance(a, Tensor):
         return a if a.is_floating_point() else a.to(torch.float64)
     a = np.asarray(a)

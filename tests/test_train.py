@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 import torch
 
-from foldnet import train
 from foldnet._progress import bar
-from foldnet._torch_engine import TorchEngine
+from foldnet.engines import choice
 from foldnet.nets import ReLUNet
 from foldnet.train import fit
+from foldnet.training.problem import checked
 
 engines = pytest.mark.parametrize("engine", ["torch", "fused"])
 losses = pytest.mark.parametrize("loss", ["mse", "half_sum", "bce"])
@@ -78,21 +78,6 @@ def test_mini_batches_same_as_torch_optim(loss, optimizer, batch_size):
     history, vector = by_torch(net, x, y, loss, optimizer, 0.01, 60, batch_size, seed=7)
     assert close(got.loss, history)
     assert close(got.net.vector(), vector)
-
-
-@losses
-@pytest.mark.parametrize("sizes", [(3, 1), (4, 3, 2), (2, 5, 4, 3)])
-@pytest.mark.parametrize("leak", [0.0, 0.3])
-def test_gradient_equals_autograd(loss, sizes, leak):
-    nets = ReLUNet.random(sizes, batch=4, leak=leak, seed=3)
-    x, y = data(6, sizes[0], sizes[-1], batch=(4,))
-    engine = TorchEngine(train._checked(nets, x, y, loss, "gd", 0.1, 1, None, None, None, 0))
-    engine._backward(engine._forward(engine.problem.x), engine.problem.y)
-    vector = nets.vector().requires_grad_()
-    outputs = nets.with_vector(vector)(x)
-    measure = MEASURES[loss]
-    (expected,) = torch.autograd.grad(sum(measure(o, t) for o, t in zip(outputs, y)), vector)
-    assert close(engine.gradient, expected, 1e-14)
 
 
 @engines
@@ -216,7 +201,7 @@ def test_engines_agree_in_float32(loss, optimizer):
 
 
 def test_exponential_and_logarithm_in_float32():
-    from foldnet._fused_math import exp32, log1p32
+    from foldnet.engines._fused_math import exp32, log1p32
 
     x = -np.geomspace(1e-6, 86, 4000).astype(np.float32)
     with np.errstate(under="ignore"):
@@ -227,7 +212,7 @@ def test_exponential_and_logarithm_in_float32():
 
 
 @pytest.mark.parametrize(
-    ("choice", "engine"),
+    ("setting", "engine"),
     [
         ({"batch": 5000, "epochs": 400}, "fused"),
         ({"batch": (), "epochs": 20_000}, "fused"),
@@ -238,18 +223,18 @@ def test_exponential_and_logarithm_in_float32():
         ({"batch": 5000, "epochs": 400, "batch_size": 4}, "torch"),
     ],
 )
-def test_automatic_choice(choice, engine):
-    choice = {"sizes": (4, 3, 1), "batch_size": None, "until": None, "every": None, "seed": 0, **choice}
-    nets = ReLUNet.random(choice.pop("sizes"), batch=choice.pop("batch"), dtype=torch.float32)
-    problem = train._checked(nets, *data(16, 4), "mse", "adam", 1e-3, **choice)
-    assert train._engine("auto", problem).name == engine
+def test_automatic_choice(setting, engine):
+    setting = {"sizes": (4, 3, 1), "loss": "mse", "optimizer": "adam", "lr": 1e-3, **setting}
+    nets = ReLUNet.random(setting.pop("sizes"), batch=setting.pop("batch"), dtype=torch.float32)
+    problem = checked(nets, *data(16, 4), **setting)
+    assert choice.engine_for(problem).name == engine
 
 
 def test_without_numba_torch_takes_over(monkeypatch):
     monkeypatch.setitem(sys.modules, "numba", None)
-    for module in ("foldnet._fused", "foldnet._fused_kernel"):
+    for module in ("foldnet.engines.fused", "foldnet.engines._fused_kernel"):
         monkeypatch.delitem(sys.modules, module, raising=False)
-    monkeypatch.setattr(train, "_fused_pays", lambda problem: True)
+    monkeypatch.setattr(choice, "fused_pays", lambda problem: True)
     net, (x, y) = ReLUNet.random((2, 3, 1)), data(5, 2)
     assert fit(net, x, y, epochs=3).engine == "torch"
     with pytest.raises(ValueError, match="needs numba"):
@@ -260,7 +245,7 @@ def test_fused_engine_without_a_cache_folder(tmp_path):
     """Where numba finds no folder to write to, the kernels are compiled all the same."""
     code = (
         "import numba.core.caching as c; getattr(c, 'CacheImpl', getattr(c, '_CacheImpl', None))._locator_classes = [];"
-        "import foldnet._fused_math as f; import numpy as np; assert abs(f.exp32(np.float32(-1)) - np.exp(-1)) < 1e-6"
+        "import foldnet.engines._fused_math as f; import numpy as np; assert abs(f.exp32(np.float32(-1)) - np.exp(-1)) < 1e-6"
     )
     subprocess.run([sys.executable, "-W", "error", "-c", code], check=True, cwd=tmp_path, timeout=600)
 
@@ -545,9 +530,9 @@ X, Y = data(5, 2)
         ({"y": torch.ones(4, 5)}, "targets have shape"),
         ({"y": torch.ones(5, 2)}, "targets have shape"),
         ({"y": torch.ones(3, 5, 1)}, "targets of shape .* do not fit"),
-        ({"x": torch.ones(0, 2), "y": torch.ones(0)}, "nothing to fit"),
-        ({"x": torch.full((5, 2), torch.nan)}, "points have values that are NaN"),
-        ({"y": torch.full((5,), torch.inf)}, "targets have values that are NaN or infinite"),
+        ({"x": torch.ones(0, 2), "y": torch.ones(0)}, "points of shape .* are empty"),
+        ({"x": torch.full((5, 2), torch.nan)}, "points of shape .* some are NaN"),
+        ({"y": torch.full((5,), torch.inf)}, "targets of shape .* some are NaN or infinite"),
         ({"loss": "mae"}, "loss is one of 'mse', 'half_sum', 'bce', 'cross_entropy'; got 'mae'"),
         ({"optimizer": "lbfgs"}, "optimizer is one of 'gd', 'sgd', 'adam'; got 'lbfgs'"),
         ({"engine": "jax"}, "engine is one of 'auto', 'torch', 'fused'; got 'jax'"),
@@ -558,7 +543,7 @@ X, Y = data(5, 2)
         ({"batch_size": 0}, "batch_size is a whole number"),
         ({"lr": 0.0}, "lr is positive"),
         ({"lr": torch.tensor([0.1, 0.1, -0.1, 0.1])}, "lr is positive"),
-        ({"lr": torch.ones(3)}, "lr of shape .* does not fit"),
+        ({"lr": torch.ones(3)}, "learning rates of shape .* do not fit"),
         ({"optimizer": "gd", "batch_size": 2}, "take 'sgd'"),
         ({"optimizer": "sgd"}, "needs a batch_size"),
         ({"until": float("nan")}, "until is a finite loss"),

@@ -42,8 +42,8 @@ import torch
 from torch import Tensor
 
 from ..data import Row, digits
-from ..growth.adam import Adam
-from ..growth.methods import METHODS, loss
+from ..growth.methods import METHODS, kind, loss
+from ..growth.minibatches import Training
 from ..growth.tasks import TASKS, one_hot
 from ..nets import ReLUNet, stack
 from .runner import device
@@ -143,7 +143,8 @@ def race(task: str, method, rate: float, seeds, budget: int = BUDGET, where: str
     inputs, out = x.shape[2], y.shape[2]
     nets = stack([ReLUNet.random((inputs, stages[0], out), seed=10_000 + seed) for seed in seeds]).to(where)
     rng = [np.random.default_rng([seed, 1]) for seed in seeds]
-    adam, spent, work, kept, course = Adam(nets, rate), 0, 0.0, [], []
+    training = Training(nets, x, y, loss=kind(nets), lr=rate, batch_size=None)
+    spent, work, kept, course = 0, 0.0, [], []
 
     def note():
         course.append((accuracy(nets, *given.test), loss(nets, x, y), work))
@@ -157,11 +158,12 @@ def race(task: str, method, rate: float, seeds, budget: int = BUDGET, where: str
             spent += charge(new)
             work += x.shape[1] * (new.gradients * products(nets) + new.forwards * products(nets, False) + new.products)
             nets = new.widened()
-            adam.grow(k)
+            training.become(nets)
         end = budget if width == stages[-1] else (stage + 1) * EVERY
         while spent < end:
             steps = min(MARK - spent % MARK, end - spent)
-            nets = adam.train(nets, x, y, steps)
+            training.train(steps)
+            nets = training.net
             spent, work = spent + steps, work + steps * x.shape[1] * products(nets)
             if spent % MARK == 0:
                 note()

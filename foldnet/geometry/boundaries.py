@@ -10,7 +10,7 @@ FLAT = 1e-12  # a line that turns by less than this, relative to the weights, is
 
 def segment(net, x) -> tuple[Tensor, Tensor]:
     """The affine map active at each point, W `(*batch, n, out, in)` and b `(*batch, n, out)`: f = W x + b on its whole region."""
-    x = net._points(x)
+    x = net.points(x)
     weight = net.jacobian(x)
     return weight, net(x) - (weight @ x.unsqueeze(-1)).squeeze(-1)
 

@@ -105,7 +105,7 @@ def on_plane(net: ReLUNet, origin, axes) -> ReLUNet:
         raise ValueError("the two axes of a plane point in different directions; these are parallel, or zero")
     net = net.to(torch.float64)
     first = net.weights[0]
-    return net._with([first @ axes.mT, *net.weights[1:]], [net.biases[0] + first @ origin, *net.biases[1:]])
+    return net.with_layers([first @ axes.mT, *net.weights[1:]], [net.biases[0] + first @ origin, *net.biases[1:]])
 
 
 def plane_through(a, b, c) -> tuple[np.ndarray, np.ndarray]:

@@ -9,7 +9,9 @@ import torch
 from torch import Tensor
 
 from ..nets import Network
-from .expressivity import data, onward, point_losses
+from ..training.losses import point_losses
+from ..training.problem import data
+from .expressivity import onward
 from .moments import affine
 from .neurons import NewNeurons, around
 

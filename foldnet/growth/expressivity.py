@@ -7,56 +7,16 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor
-from torch.nn.functional import binary_cross_entropy_with_logits
 
 from ..nets import Network
-from ..train import _fits
-from .moments import SecondMoment, affine, cross, finite, moment_of
-
-LOSSES = ("mse", "bce", "cross_entropy")
-
-
-def point_losses(outputs: Tensor, y: Tensor, loss: str | Callable) -> Tensor:
-    """The loss of every point, `(*batch, n)`; its mean over points is the loss that `foldnet.train.fit` takes."""
-    if callable(loss):
-        return loss(outputs, y)
-    if loss == "mse":
-        return (outputs - y).square().mean(-1)
-    if loss == "bce":
-        return binary_cross_entropy_with_logits(outputs, y.expand_as(outputs), reduction="none").mean(-1)
-    return -(outputs.log_softmax(-1) * y).sum(-1)
-
-
-def data(net: Network, x, y, loss: str | Callable) -> tuple[Tensor, Tensor]:
-    """Finite points and targets as `point_losses` takes them; class labels `(n,)` or `(*batch, n)` become rows of 0 and 1."""
-    x, y = shaped(net, x, y, loss)
-    finite(points=x, targets=y)
-    return x, y
-
-
-def shaped(net: Network, x, y, loss: str | Callable) -> tuple[Tensor, Tensor]:
-    """`data` before all values are looked at."""
-    if not callable(loss) and loss not in LOSSES:
-        raise ValueError(f"loss is one of {', '.join(map(repr, LOSSES))} or a function of outputs and y; got {loss!r}")
-    x, y = net._points(x).detach(), torch.as_tensor(y)
-    if not x.numel():
-        finite(points=x)
-    if loss == "cross_entropy" and not y.is_floating_point():
-        classes = net.sizes[-1]
-        if y.numel() and not 0 <= int(y.min()) <= int(y.max()) < classes:
-            raise ValueError(f"labels of {classes} classes are 0 to {classes - 1}; got {int(y.min())} to {int(y.max())}")
-        y = torch.nn.functional.one_hot(y.long(), classes)
-    y = y.detach().to(net.device)
-    if not callable(loss):
-        y = y.to(net.dtype).unsqueeze(-1) if y.ndim == 1 and net.sizes[-1] == 1 else y.to(net.dtype)
-        if y.ndim < 2 or y.shape[-2:] != (x.shape[-2], net.sizes[-1]) or not _fits(y.shape[:-2], net.batch_shape):
-            raise ValueError(f"targets of {x.shape[-2]} points for a {net} do not have shape {tuple(y.shape)}")
-    return x, y
+from ..training.losses import point_losses
+from ..training.problem import data
+from .moments import SecondMoment, affine, cross, moment_of
 
 
 def layer_inputs(net: Network, x) -> list[Tensor]:
     """What each affine layer reads, `(*batch, n, in)`: the points, then the activations of each hidden layer."""
-    return [net._points(x), *map(net.activate, net.preactivations(x))]
+    return [net.points(x), *map(net.activate, net.preactivations(x))]
 
 
 def desired_update(net: Network, layer: int, x, y, loss: str | Callable = "mse") -> Tensor:
@@ -69,7 +29,7 @@ def desired_update(net: Network, layer: int, x, y, loss: str | Callable = "mse")
     if not 0 <= layer < len(net.weights):
         raise ValueError(f"affine layers of a {net} are numbered 0 to {len(net.weights) - 1}; got {layer}")
     x, y = data(net, x, y, loss)
-    return goal_at(net, layer, net._forward(x)[layer], y, loss)
+    return goal_at(net, layer, net.layers(x)[layer], y, loss)
 
 
 def goal_at(net: Network, layer: int, z: Tensor, y: Tensor, loss: str | Callable) -> Tensor:
@@ -139,8 +99,8 @@ def tangent(net: Network, layer: int, x) -> Tensor:
     """
     if net.batch_shape:
         raise ValueError(f"the tangent space is that of one network, not of a batch of shape {net.batch_shape}: choose one")
-    x = net._points(x)
-    return torch.func.jacrev(lambda p: net.with_vector(p)._forward(x)[layer].flatten())(net.vector().detach())
+    x = net.points(x)
+    return torch.func.jacrev(lambda p: net.with_vector(p).layers(x)[layer].flatten())(net.vector().detach())
 
 
 def project(goal: Tensor, span: Tensor) -> Tensor:

@@ -125,7 +125,7 @@ def fit_normalised(net, x, y, epochs: int, lr: float = 1e-2, normalise: bool = T
                 scale = gain / (z.var(-2, correction=0) + 1e-5).sqrt()
                 w, shift = scale.unsqueeze(-1) * w, shift - scale * z.mean(-2)
             plain.append((w, shift))
-            h = (h @ w.mT + shift.unsqueeze(-2)).relu()
+            h = net.activate(h @ w.mT + shift.unsqueeze(-2))
         return [*plain, (weights[-1], shifts[-1])], h @ weights[-1].mT + shifts[-1].unsqueeze(-2)
 
     for _ in range(epochs):

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
+from ..training.losses import losses, output_gradient
 from .amplitude import best_amplitude
 from .folding import fold as one_fold
 from .neurons import moved, optimal_neurons
@@ -86,7 +87,7 @@ def gradmax(nets, x: Tensor, y: Tensor, k: int, rng: Sequence[np.random.Generato
     function is kept. There are at most min(out, in) singular vectors; neurons beyond them repeat the first ones.
     """
     _checked(nets, k, rng)
-    moment = slope(nets(x), y).mT @ x
+    moment = output_gradient(nets(x), y, kind(nets)).mT @ x
     left = torch.linalg.svd(moment, full_matrices=False).U
     largest = left.gather(1, left.abs().argmax(1, keepdim=True))
     sign = _like(nets, np.stack([r.choice([-1.0, 1.0], k) for r in rng])).unsqueeze(1)
@@ -105,7 +106,7 @@ def tiny(nets, x: Tensor, y: Tensor, k: int, rng: Sequence[np.random.Generator])
     neuron. Where theory has no neuron to offer or no amplitude helps, a random one with zero outgoing weights takes the place.
     """
     _checked(nets, k, rng, at_most=min(nets.sizes[2], nets.sizes[0] + 1))
-    name = "bce" if nets.sizes[2] == 1 else "cross_entropy"
+    name = kind(nets)
     new = optimal_neurons(nets, 0, x, y, k, loss=name)
     step = best_amplitude(nets, 0, new, x, y, name, update="only", **SEARCH).amplitude
     size = best_amplitude(nets, 0, new, x, y, name, split=0.5, update=step, **SEARCH).amplitude
@@ -149,16 +150,14 @@ def _folds(net, x: Tensor, y: Tensor, k: int, rng: np.random.Generator) -> tuple
     )
 
 
-def slope(outputs: Tensor, y: Tensor) -> Tensor:
-    """dL/df of the mean loss at each point, `(B, n, out)`: the logistic or the softmax function, minus the target, over n."""
-    return ((outputs.sigmoid() if y.shape[-1] == 1 else outputs.softmax(-1)) - y) / y.shape[-2]
+def kind(nets) -> str:
+    """The loss of these networks: binary cross-entropy for one output, that of a softmax for more."""
+    return "bce" if nets.sizes[-1] == 1 else "cross_entropy"
 
 
 def loss(nets, x: Tensor, y: Tensor) -> Tensor:
     """The mean loss of each network, `(B,)`."""
-    z = nets(x)
-    whole = torch.nn.functional.softplus(z) if y.shape[-1] == 1 else z.logsumexp(-1, keepdim=True)
-    return (whole.squeeze(-1) - (y * z).sum(-1)).mean(-1)
+    return losses(nets(x), y, kind(nets))
 
 
 def _checked(nets, k: int, rng, at_most: int | None = None) -> None:

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from ..training.problem import finite
+
 STRIP = 112  # columns at a time in `gram`; 64 and 196 are no faster
 
 
@@ -81,13 +83,6 @@ def moment_of(inputs: Tensor, tolerance: float | None = None) -> SecondMoment:
     whitening[bad] = rest.factor * live[bad].unsqueeze(-1)
     rank[bad] = rest.rank - (~live[bad]).sum(-1)
     return SecondMoment(whitening, rank)
-
-
-def finite(**tensors: Tensor) -> None:
-    """Refuse what is empty, NaN or infinite."""
-    for name, value in tensors.items():
-        if not value.numel() or not value.sum().isfinite():
-            raise ValueError(f"{name} of shape {tuple(value.shape)} are empty, or some are NaN or infinite")
 
 
 def _truncated(values: Tensor, vectors: Tensor, scale: Tensor, limit: float) -> SecondMoment:

@@ -9,8 +9,9 @@ import torch
 from torch import Tensor
 
 from ..nets import Network
-from .expressivity import Update, best_update, data, goal_at, no_update, shaped
-from .moments import SecondMoment, affine, cross, finite, moment_of, tall_svd, with_one
+from ..training.problem import data, finite, shaped
+from .expressivity import Update, best_update, goal_at, no_update
+from .moments import SecondMoment, affine, cross, moment_of, tall_svd, with_one
 from .widen import widen
 
 OLD = ("first", "jointly", "kept")
@@ -42,7 +43,7 @@ def second_moment(net: Network, layer: int, x, tolerance: float | None = None) -
     That of layer 0 is a property of the points alone, so it stays valid while the network grows.
     """
     _hidden(net, layer)
-    return moment_of(_reads(net, layer, net._points(x).detach()), tolerance)
+    return moment_of(_reads(net, layer, net.points(x).detach()), tolerance)
 
 
 def optimal_neurons(
@@ -135,7 +136,7 @@ def moved(net: Network, layer: int, update: Update, amplitude) -> Network:
     weights, biases = list(net.weights), list(net.biases)
     weights[layer] = weights[layer] + amplitude[..., None] * update.weights
     biases[layer] = biases[layer] + amplitude * update.bias
-    return net._with(weights, biases)
+    return net.with_layers(weights, biases)
 
 
 def around(net: Network, layer: int, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:

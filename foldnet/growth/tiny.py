@@ -90,7 +90,7 @@ def tiny(
     if marks and not 0 <= marks[0] <= marks[-1] <= minibatches:
         raise ValueError(f"marks lie between 0 and {minibatches} minibatches; got {marks[0]} to {marks[-1]}")
     look = look or (lambda net: None)
-    training = Training(net, x, y, lr, batch_size, seeds)
+    training = Training(net, x, y, lr=lr, batch_size=batch_size, seeds=seeds)
     training.prepare()
     events = [delay * (g + 1) for g in range(growths)]
     looks, seconds, records, around, spent = [], [], [], [], 0.0
@@ -117,11 +117,11 @@ def grow_all(
     """Widen every hidden layer of the networks in training, one after the other; `growth` counts from 0."""
     records = []
     for layer in range(len(training.net.sizes) - 2):
-        net, available = training.net, len(training.x)
+        net, available = training.net, training.points
         count = min(points or estimation_points(net, layer, growth), available)
         rngs = [np.random.default_rng([seed, 2**31, growth, layer]) for seed in training.seeds]
         drawn = [np.stack([rng.choice(available, count, replace=False) for rng in rngs]) for _ in range(1 + fresh)]
-        data = [(training.x[i], training.y[i]) for i in (torch.as_tensor(d).to(net.device) for d in drawn)]
+        data = [training.at(torch.as_tensor(d).to(net.device)) for d in drawn]
 
         def one_layer(net=net, layer=layer, data=data, rngs=rngs):
             wide, record = widened(net, layer, *data[0], method, rngs, data[-1], ridge)

@@ -101,9 +101,9 @@ def test_bad_training_is_refused_in_a_sentence():
         Training(nets(), X, Y, batch_size=20, seeds=[1, 2])
     with pytest.raises(ValueError, match="1 to 60 points here; got 100"):
         Training(nets(), X, Y)
-    with pytest.raises(ValueError, match="labels are 0 to 3"):
+    with pytest.raises(ValueError, match=r"classes of a .* are 0 to 3; got 1 to 4"):
         Training(nets(), X, Y + 1)
-    with pytest.raises(ValueError, match="whole-numbered labels"):
+    with pytest.raises(ValueError, match="class numbers or distributions"):
         Training(nets(), X, Y * 1.0)
     training = Training(nets(), X, Y, batch_size=20)
     with pytest.raises(ValueError, match="narrower"):

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
 
 import numba
 import numpy as np
 import torch
 from torch import Tensor
 
+from ..training.losses import divisor
+from ..training.problem import Problem
 from ._fused_kernel import LANES, POINTS, train_blocks
-
-if TYPE_CHECKING:
-    from .train import Problem
 
 
 class FusedEngine:
@@ -95,5 +93,5 @@ def shares(problem: Problem) -> np.ndarray:
     """The weight of each point in the loss, `(groups, POINTS)`: 0 for those that only fill up."""
     n, outputs = problem.y.shape[1:]
     weight = np.zeros(n + -n % POINTS, problem.y.numpy().dtype)
-    weight[:n] = {"half_sum": 1 / 2, "cross_entropy": 1 / n}.get(problem.loss, 1 / (n * outputs))
+    weight[:n] = 1 / divisor(problem.loss, n, outputs)
     return weight.reshape(-1, POINTS)

@@ -1,4 +1,4 @@
-"""The numba kernel that trains LANES small networks side by side, all epochs fused; `_fused.py` feeds it.
+"""The numba kernel that trains LANES small networks side by side, all epochs fused; `fused.py` feeds it.
 
 The numbers of a block are laid out lane by lane: row k of `theta` holds parameter k of LANES networks. Every innermost loop runs
 over the lanes, which LLVM turns into vector instructions, and the working set of a block stays in the cache for all its epochs.
@@ -13,6 +13,7 @@ import math
 
 import numpy as np
 
+from ..training.adam import BETAS, EPSILON
 from ._fused_math import _jit, exp, log1p
 
 LANES = 64
@@ -226,12 +227,12 @@ def descent(theta, gradient, rate):
 
 @_jit
 def adam(theta, gradient, first, second, rate, step):
-    """One step of torch.optim.Adam, betas (0.9, 0.999) and epsilon 1e-8; a rate of 0 as in `descent`."""
+    """The step of `foldnet.training.adam`, all parameters of one age; a rate of 0 as in `descent`."""
     real = theta.dtype.type
-    keep, fresh, epsilon = real(0.999), real(1 - 0.999), real(1e-8)
-    toward = real(1 - 0.9)
-    grow = real(1 / (1 - 0.9**step))
-    scale = real(1 / math.sqrt(1 - 0.999**step))
+    keep, fresh, epsilon = real(BETAS[1]), real(1 - BETAS[1]), real(EPSILON)
+    toward = real(1 - BETAS[0])
+    grow = real(1 / (1 - BETAS[0] ** step))
+    scale = real(1 / math.sqrt(1 - BETAS[1] ** step))
     for k in range(theta.size // LANES):
         p = rows(theta, k, 1, LANES)
         g = rows(gradient, k, 1, LANES)

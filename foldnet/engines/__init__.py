@@ -1,0 +1,1 @@
+"""The ways to carry out a training, behind one contract: `choice.Engine`."""
