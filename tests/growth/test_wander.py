@@ -13,7 +13,7 @@ from foldnet.train import fit
 
 x, y = sine(80, seed=1)
 trained = fit(
-    ReLUNet.random((2, 4, 2), batch=40, seed=3), x, one_hot(y), "cross_entropy", lr=0.02, epochs=200, progress=False
+    ReLUNet.random((2, 4, 2), batch=40, seed=3), x, one_hot(y), loss="cross_entropy", lr=0.02, epochs=200, progress=False
 ).net
 nets, found = trained, fold(trained, x, y, seed=2)
 
@@ -90,7 +90,7 @@ def test_what_is_held_stays_and_the_rest_moves(hold):
 def test_following_is_the_training_of_fit(optimizer):
     ours = follow(nets, x, y, [3, 30], rate=0.02, optimizer=optimizer)
     for count, net in zip((3, 30), ours):
-        theirs = fit(nets, x, one_hot(y), "cross_entropy", optimizer, lr=0.02, epochs=count, progress=False).net
+        theirs = fit(nets, x, one_hot(y), loss="cross_entropy", optimizer=optimizer, lr=0.02, epochs=count, progress=False).net
         assert torch.allclose(net.vector(), theirs.vector(), atol=1e-6)
     with pytest.raises(ValueError, match="hold is one of"):
         follow(nets, x, y, [1], hold="everything")
