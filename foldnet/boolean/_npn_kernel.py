@@ -7,17 +7,9 @@ which bring some restriction there make of the other half.
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
-
-def _jit(function):
-    """Compiled without the GIL, kept on disk where there is a place for it."""
-    options = {"nogil": True, "error_model": "numpy", "boundscheck": False}
-    try:
-        return numba.njit(cache=True, **options)(function)
-    except RuntimeError:  # no folder to write to
-        return numba.njit(**options)(function)
+from .._compiled import compiled
 
 
 def _front() -> np.ndarray:
@@ -39,7 +31,7 @@ def _front() -> np.ndarray:
 FRONT = _front()
 
 
-@_jit
+@compiled
 def _move(way, half, moved):
     """A table of 16 bits under a symmetry; the second half of the symmetries negates the values too."""
     if way < len(moved):
@@ -48,13 +40,13 @@ def _move(way, half, moved):
     return (moved[way, 0, half >> 8] | moved[way, 1, half & 255]) ^ 0xFFFF
 
 
-@_jit
+@compiled
 def _halves(f, k, front):
     turned = front[k, 0, f >> 24] | front[k, 1, (f >> 16) & 255] | front[k, 2, (f >> 8) & 255] | front[k, 3, f & 255]
     return np.int64(turned >> 16), np.int64(turned & 0xFFFF)
 
 
-@_jit
+@compiled
 def _canonical(f, smallest, way, fixing, start, count, moved, front, at_most):
     """Smallest number of the class and how many symmetries lead there; (-1, 0) as soon as it is seen to be below `at_most`."""
     first = np.int64(1 << 16)
@@ -81,7 +73,7 @@ def _canonical(f, smallest, way, fixing, start, count, moved, front, at_most):
     return (first << 16) + best, ways
 
 
-@_jit
+@compiled
 def _each(numbers, smallest, way, fixing, start, count, moved, front):
     result, size = np.empty(len(numbers), dtype=np.uint64), np.empty(len(numbers), dtype=np.int64)
     for i in range(len(numbers)):
@@ -90,7 +82,7 @@ def _each(numbers, smallest, way, fixing, start, count, moved, front):
     return result, size
 
 
-@_jit
+@compiled
 def _representatives(firsts, smallest, way, fixing, start, count, moved, front):
     found = np.empty(1 << 20, dtype=np.uint64)
     k = 0

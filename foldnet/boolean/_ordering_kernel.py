@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ._npn_kernel import _jit
+from .._compiled import compiled
 
 
-@_jit
+@compiled
 def _fits(w, sums, size, slot):
     """Whether the sums stay distinct when a weight w joins: none of the old ones is another plus w."""
     for i in range(size):
@@ -22,7 +22,7 @@ def _fits(w, sums, size, slot):
     return fits
 
 
-@_jit
+@compiled
 def _below(top, weights, sums, slot, seen, found, filled):
     """Go through all descending weights whose largest is `top`, and note the orders that are new; an odometer, no recursion."""
     n, k = len(weights), 1
@@ -46,7 +46,7 @@ def _below(top, weights, sums, slot, seen, found, filled):
     return filled
 
 
-@_jit
+@compiled
 def _note(weights, sums, slot, seen, found, filled):
     n, total = len(weights), 0
     for k in range(n):
@@ -71,7 +71,7 @@ def _note(weights, sums, slot, seen, found, filled):
     return filled + 1
 
 
-@_jit
+@compiled
 def small_weights(n, count, largest):
     """`(k, n)` for n > 1: for each of up to `count` orders one vector of descending whole weights, smaller ones first.
 
@@ -89,7 +89,7 @@ def small_weights(n, count, largest):
     return found[:filled]
 
 
-@_jit
+@compiled
 def avoiding(n, p):
     """Up to scale, signs and order: the points mod p with n coordinates on none of the planes v.w = 0, v in {-1, 0, 1}^n.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ._npn_kernel import _jit
+from .._compiled import compiled
 
 WORDS = 16  # a block: words side by side
 LANES = 64 * WORDS
@@ -18,7 +18,7 @@ ROW = WORDS * DIGITS
 B1, B2, B3, B4, B5, B6 = (np.uint64(WORDS * k) for k in range(1, DIGITS + 1))
 
 
-@_jit
+@compiled
 def _add(counts, row, tables, here, there, across, across_there):
     """Counts at a node: those of its parent, one row before, plus one for each end where the new corner differs from the last."""
     for j in range(B1):
@@ -42,7 +42,7 @@ def _add(counts, row, tables, here, there, across, across_there):
         counts[row + B5 + j] = counts[row - B1 + j] ^ carry
 
 
-@_jit
+@compiled
 def _keep_smaller(best, counts, row, tables, here, across):
     """best = min(best, now + 1 where the two corners in the middle differ), lane by lane."""
     for j in range(B1):
@@ -78,7 +78,7 @@ def _keep_smaller(best, counts, row, tables, here, across):
         best[B5 + j] = b5 ^ ((b5 ^ d5) & less)
 
 
-@_jit
+@compiled
 def fewest_changes(tables, maps, depth, point):
     """`(ROW,)`: for each lane the fewest changes over all orders of the tree, each under all `maps` of the corners.
 

@@ -13,8 +13,9 @@ import math
 
 import numpy as np
 
+from .._compiled import compiled
 from ..training.adam import BETAS, EPSILON
-from ._fused_math import _jit, exp, log1p
+from ._fused_math import exp, log1p
 
 LANES = 64
 POINTS = 4
@@ -27,25 +28,25 @@ L1, L2, L3 = LANES, 2 * LANES, 3 * LANES
 # Weights of a layer are rows `start + j * fan_in + i` of theta, its biases the `fan_out` rows after them.
 
 
-@_jit
+@compiled
 def rows(a, first, count, length):
     """`count` rows of a flat array, from row `first` on."""
     return a[first * length : (first + count) * length]
 
 
-@_jit
+@compiled
 def over_inputs(total, w0, w1, w2, w3, a, q):
     """total + four weights times four rows of activations, at place q."""
     return total + w0 * a[q] + w1 * a[q + ROW] + w2 * a[q + 2 * ROW] + w3 * a[q + 3 * ROW]
 
 
-@_jit
+@compiled
 def over_points(total, d0, d1, d2, d3, a, q):
     """total + the deltas of four points times one row of activations, for the network at place q."""
     return total + d0 * a[q] + d1 * a[q + L1] + d2 * a[q + L2] + d3 * a[q + L3]
 
 
-@_jit
+@compiled
 def affine(above, top, theta, start, below, bottom, fan_in, fan_out):
     """Rows `top + j` of `above` = bias j + sum over i of weight (j, i) times row `bottom + i` of `below`."""
     fours = fan_in - fan_in % 4
@@ -76,14 +77,14 @@ def affine(above, top, theta, start, below, bottom, fan_in, fan_out):
                 z[t + L3] += w[t] * a[t + L3]
 
 
-@_jit
+@compiled
 def activate(z, leak):
     """The leaky ReLU, in place."""
     for q in range(z.size):
         z[q] = z[q] if z[q] > 0 else leak * z[q]
 
 
-@_jit
+@compiled
 def collect(gradient, start, delta, top, below, bottom, fan_in, fan_out):
     """Add to the layer's rows of `gradient` what these points give: delta j to bias j, delta j times input i to weight (j, i)."""
     fours = fan_in - fan_in % 4
@@ -108,7 +109,7 @@ def collect(gradient, start, delta, top, below, bottom, fan_in, fan_out):
                 g[t] = over_points(g[t], d[t], d[t + L1], d[t + L2], d[t + L3], a, t)
 
 
-@_jit
+@compiled
 def descend(delta, top, bottom, theta, start, hidden, leak, fan_in, fan_out):
     """Rows `bottom + i` of `delta` from the rows `top + j` one layer above: through the weights, then through the ReLU."""
     for i in range(fan_in):
@@ -131,7 +132,7 @@ def descend(delta, top, bottom, theta, start, hidden, leak, fan_in, fan_out):
 # ---- loss and update ---------------------------------------------------------------------------------------------------
 
 
-@_jit
+@compiled
 def judge(delta, outputs, top, y, weight, bce, in_full, loss):
     """Write the derivative of the loss by the outputs and add the loss itself, each point with its `weight`.
 
@@ -162,7 +163,7 @@ def judge(delta, outputs, top, y, weight, bce, in_full, loss):
                     loss[t] += zero * o[t]
 
 
-@_jit
+@compiled
 def judge_classes(delta, outputs, top, y, weight, in_full, loss):
     """`judge` for the cross-entropy of a softmax over the outputs: a distribution over the classes is the target."""
     zero = loss.dtype.type(0)
@@ -193,7 +194,7 @@ def judge_classes(delta, outputs, top, y, weight, in_full, loss):
                 loss[t] += share * math.log(total[t])
 
 
-@_jit
+@compiled
 def note(history, first, beyond, loss):
     """Rows of the history; a loop, since numba takes four seconds to compile an assignment that broadcasts."""
     for mark in range(first, beyond):
@@ -201,7 +202,7 @@ def note(history, first, beyond, loss):
             history[mark, t] = loss[t]
 
 
-@_jit
+@compiled
 def still_running(rate, loss, until, stop, epoch):
     """Freeze the networks whose loss has come down to `until`, or is no longer finite: rate 0. Whether any is left."""
     running = False
@@ -215,7 +216,7 @@ def still_running(rate, loss, until, stop, epoch):
     return running
 
 
-@_jit
+@compiled
 def descent(theta, gradient, rate):
     """One step of gradient descent; a rate of 0 means that the network is frozen, whatever its gradient."""
     for k in range(theta.size // LANES):
@@ -225,7 +226,7 @@ def descent(theta, gradient, rate):
             p[t] = p[t] - rate[t] * g[t] if rate[t] > 0 else p[t]
 
 
-@_jit
+@compiled
 def adam(theta, gradient, first, second, rate, step):
     """The step of `foldnet.training.adam`, all parameters of one age; a rate of 0 as in `descent`."""
     real = theta.dtype.type
@@ -247,7 +248,7 @@ def adam(theta, gradient, first, second, rate, step):
             p[t] = moved if rate[t] > 0 else p[t]
 
 
-@_jit
+@compiled
 def train_blocks(blocks, sizes, units, thetas, firsts, seconds, x, y, weight, rates, stops, losses, histories, goal, kind, when):
     """Train these blocks of LANES networks: `thetas` moves, `stops` says at which epoch each network was frozen.
 

@@ -1,4 +1,4 @@
-"""How the fused kernel is compiled, and its exponential and logarithm: polynomials in float32, the library's in float64."""
+"""Exponential and logarithm of the fused kernel: polynomials in float32, the library's in float64."""
 
 from __future__ import annotations
 
@@ -8,18 +8,7 @@ import numba
 import numpy as np
 from numba.extending import overload
 
-
-def _jit(function):
-    """Compiled without the GIL, kept on disk where there is a place for it.
-
-    Of the fast-math licences only fused multiply-add is given: reassociation breaks the exponential, no-NaN the search for
-    networks that diverge.
-    """
-    options = {"nogil": True, "fastmath": {"contract"}, "error_model": "numpy", "boundscheck": False}
-    try:
-        return numba.njit(cache=True, **options)(function)
-    except RuntimeError:  # no folder to write to
-        return numba.njit(**options)(function)
+from .._compiled import compiled
 
 
 def exp(x):
@@ -32,7 +21,7 @@ def log1p(x):
     return math.log1p(x)
 
 
-@_jit
+@compiled
 def exp32(x):
     """The polynomial of the Cephes library on |r| <= log(2) / 2, times 2**n put together from its bits; below -87 as at -87."""
     f = np.float32
@@ -46,7 +35,7 @@ def exp32(x):
     return (low * square + (r + f(1))) * power
 
 
-@_jit
+@compiled
 def log1p32(x):
     """2 artanh(s) with s = x / (2 + x) <= 1/3, by its series: relative error about 2e-7 down to the smallest x."""
     f = np.float32
