@@ -126,6 +126,7 @@ def train(
 
     Epochs are gradient steps, as many with moves as without. `engine` is that of `foldnet.train.fit`.
     """
+    shallow(net)  # refuses what could not be relocated before any of it is trained
     if moves * every > epochs:
         raise ValueError(f"{moves} moves, one every {every} epochs, do not fit into {epochs} epochs")
     x, y = pairs(x, y, like=net)
