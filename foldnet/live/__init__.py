@@ -52,9 +52,9 @@ class live:
         self.name = name
         self.title, self.hash = figures()[name]["title"], figures()[name]["hash"]
         self.given = {key: _plain(value) for key, value in state.items()}
+        _fits(name, self.given, figures()[name]["defaults"])
         begin, draw = STILLS[name]
         self.state = {**figures()[name]["defaults"], **_rounded(begin(self.given)), **self.given}
-        _fits(name, self.state, figures()[name]["defaults"])
         self.still = draw(self.state)
         self.html = _HOST.format(
             name=name, hash=self.hash, still=self.still, script=script(name), state=json.dumps(self.state).replace("</", "<\\/")

@@ -259,6 +259,7 @@ function render({ model, el }) {
         if (event.target.value === "") return;
         bend(i, { [key]: Number(event.target.value) });
         release();
+        figure.renumber();
       },
     });
     const row = (h, i) => html("tr", {}, html("th", { scope: "row" }, String(i + 1)),

@@ -69,6 +69,12 @@ export function frame(el, model, { name, title, about, hints, defaults, draw, nu
       readout.replaceChildren(...words.map((w) => (Array.isArray(w) ? html("b", {}, w[0]) : w)));
       if (!drawer.hidden && numbers && !drawer.contains(root.activeElement)) drawer.replaceChildren(numbers());
     },
+    /** Show the numbers anew after one of them was typed; the field keeps the focus. */
+    renumber() {
+      const label = root.activeElement?.getAttribute("aria-label");
+      drawer.replaceChildren(numbers());
+      if (label) drawer.querySelector(`[aria-label="${label}"]`)?.focus();
+    },
     /** Change the state, tell whoever listens. @param {Record<string, any>} changes */
     keep(changes) {
       own = true;

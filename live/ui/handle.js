@@ -22,13 +22,19 @@ export function handle({ label, kind = "dot", color = "orange", size = 7, move, 
     svg("circle", { class: "halo", r: 17 }),
     mark,
   );
-  let held = false;
-  const place = (event) => {
+  let held = false, moved = false, place = [0, 0], off = [0, 0];
+  const where = (event) => {
     const box = element.ownerSVGElement.getBoundingClientRect();
-    drag?.(event.clientX - box.left, event.clientY - box.top);
+    return [event.clientX - box.left, event.clientY - box.top];
   };
-  const stop = () => {
+  const follow = (event) => {
+    const [px, py] = where(event);
+    moved = true;
+    drag?.(px - off[0], py - off[1]);
+  };
+  const stop = (event) => {
     if (!held) return;
+    if (moved && event.type === "pointerup") follow(event);
     held = false;
     element.classList.remove("held");
     release?.();
@@ -42,9 +48,13 @@ export function handle({ label, kind = "dot", color = "orange", size = 7, move, 
       element.setPointerCapture(event.pointerId);
       element.classList.add("held");
       held = true;
+      moved = false;
+      const [px, py] = where(event);
+      off = [px - place[0], py - place[1]]; // a handle taken at its edge does not jump
       grab?.();
     },
-    onpointermove: (event) => held && place(event),
+    ontouchstart: (event) => event.preventDefault(), // else a page may scroll away under the finger
+    onpointermove: (event) => held && follow(event),
     onpointerup: stop,
     onpointercancel: stop,
     onkeydown: (event) => {
@@ -64,6 +74,7 @@ export function handle({ label, kind = "dot", color = "orange", size = 7, move, 
     element,
     /** Put it at a place in pixels and say what stands there. @param {number} now a number for the place, and words for it */
     at(px, py, now, words) {
+      place = [px, py];
       put(element, { transform: `translate(${px.toFixed(2)} ${py.toFixed(2)})`, "aria-valuenow": Number(now.toFixed(4)), "aria-valuetext": words });
     },
     /** Another name or another shape. @param {{ label?: string, kind?: string, color?: string, size?: number }} next */

@@ -44,7 +44,8 @@ output{min-width:2.6em;font-variant-numeric:tabular-nums}
 .drawer th{font-weight:600}
 :focus{outline:none}
 :focus-visible{outline:2px solid var(--orange);outline-offset:2px}
-.handle{cursor:grab;touch-action:none}
+.handle,.handle *{touch-action:none}
+.handle{cursor:grab}
 .handle:focus-visible,.pick:focus-visible{outline:none}
 .handle .halo,.pick .halo{fill:transparent;stroke:none}
 .handle:focus-visible .halo,.pick:focus-visible .halo{stroke:var(--ink);stroke-width:2;stroke-dasharray:3 2}

@@ -1,0 +1,423 @@
+"""The mathematics in the pages is the mathematics of the package: the same numbers to 1e-12, on networks that hypothesis draws.
+
+Each `same_...` compares one module of `live/core` with `foldnet` or with arithmetic written out here. Hypothesis calls them with
+the core as it is; at the end each is called with a core in which one line was broken, and has to notice.
+"""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from scipy import stats
+from scipy.interpolate import CubicSpline
+
+from foldnet import ReLUNet
+from foldnet.geometry.boundaries import segment
+from foldnet.growth.folding import fold
+from foldnet.growth.widen import widen
+from foldnet.splines import initialization
+from foldnet.splines.breakpoints import pieces, spline
+from foldnet.train import fit
+
+pytestmark = pytest.mark.browser
+FEW = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+# exact zeros and repeated values on purpose: dead neurons, equal creases, points on a crease
+numbers = st.one_of(st.sampled_from([0.0, 0.0, 1.0, -1.0, 0.5]), st.floats(-3, 3).map(lambda v: round(v, 6)))
+
+
+@st.composite
+def networks(draw, inputs=(1, 2, 3), hidden=(1, 2), outputs=(1, 2, 3), widest=6):
+    """A network as weights and biases, now and then with a neuron that stands there twice."""
+    sizes = [draw(st.sampled_from(inputs)), *(draw(st.integers(1, widest)) for _ in range(draw(st.sampled_from(hidden))))]
+    sizes.append(draw(st.sampled_from(outputs)))
+    weights = [draw(st.lists(st.lists(numbers, min_size=i, max_size=i), min_size=o, max_size=o)) for i, o in pairwise(sizes)]
+    biases = [draw(st.lists(numbers, min_size=o, max_size=o)) for o in sizes[1:]]
+    if sizes[1] > 1 and draw(st.booleans()):
+        weights[0][1], biases[0][1] = weights[0][0], biases[0][0]
+    return weights, biases, draw(st.sampled_from([0.0, 0.0, 0.1]))
+
+
+def close(got, want, size: float = 1.0) -> None:
+    want = np.asarray(want, float)
+    np.testing.assert_allclose(np.asarray(got, float).reshape(want.shape), want, rtol=1e-12, atol=1e-12 * max(1.0, size))
+
+
+def example(seed: int, sizes=(2, 5, 4, 2), leak: float = 0.0):
+    """A network of plain lists without special numbers."""
+    rng = np.random.default_rng(seed)
+    pairs = list(pairwise(sizes))
+    return [rng.normal(size=(o, i)).tolist() for i, o in pairs], [rng.normal(size=o).tolist() for _, o in pairs], leak
+
+
+# ---- net -----------------------------------------------------------------------------------------------------------------
+
+
+def same_network(core, network, x):
+    weights, biases, leak = network
+    net, flat = ReLUNet(weights, biases, leak), np.ravel(x).tolist()
+    x = np.asarray(x, float).reshape(-1, net.sizes[0])
+    size = float(max(z.abs().max() for z in [*net.preactivations(x), net(x)]))
+    made = "net.network(weights, biases, leak)"
+    given_ = {"weights": weights, "biases": biases, "leak": leak}
+    close(core(f"{made}.theta", **given_), net.vector())
+    layers = core(f"net.preactivations({made}, x)", x=flat, **given_)
+    for got, want in zip(layers, [*net.preactivations(x), net(x)], strict=True):
+        close(got, want, size)
+    for point in x:
+        on = core(f"net.pattern({made}, x)", x=point.tolist(), **given_)
+        slope, constant = (a[0].numpy() for a in segment(net, point[None]))
+        rows = np.array(core(f"net.affine({made}, x)", x=point.tolist(), **given_))
+        sure = all((z.abs() > 1e-9 * size).all() or (z.abs() < 1e-300).all() for z in net.preactivations(point[None]))
+        if sure or len(net.sizes) == 2:
+            assert on == net.pattern(point[None])[0].tolist()
+            close(rows[:, :-1], slope, size)
+            close(rows[:, -1], constant, size)
+
+
+def same_wider_network(core, network):
+    weights, biases, leak = network
+    net = ReLUNet(weights, biases, leak)
+    incoming, bias, outgoing = np.arange(net.sizes[0]) + 0.5, 0.25, np.arange(net.sizes[2]) - 0.5
+    want = widen(net, 0, incoming[None], [bias], outgoing[:, None])
+    words = "net.widen(net.network(weights, biases, leak), 0, incoming, bias, outgoing).theta"
+    new = {"incoming": incoming.tolist(), "bias": bias, "outgoing": outgoing.tolist()}
+    close(core(words, weights=weights, biases=biases, leak=leak, **new), want.vector())
+
+
+@FEW
+@given(network=networks(), data=st.data())
+def test_a_network_computes_what_it_computes_in_python(core, network, data):
+    x = data.draw(st.lists(st.lists(numbers, min_size=(n := len(network[0][0][0])), max_size=n), min_size=1, max_size=4))
+    same_network(core, network, x)
+    same_wider_network(core, network)
+
+
+# ---- train ---------------------------------------------------------------------------------------------------------------
+
+
+def same_training(core, loss: str, optimizer: str, network, steps: int = 1000, rate: float = 0.01, n: int = 20):
+    weights, biases, leak = network
+    net, rng = ReLUNet(weights, biases, leak), np.random.default_rng(5)
+    x = rng.normal(size=(n, net.sizes[0]))
+    y = rng.normal(size=(n, net.sizes[-1]))
+    y = (y > 0).astype(float) if loss == "bce" else np.exp(y) / np.exp(y).sum(1, keepdims=True) if loss == "cross_entropy" else y
+    rate = rate / n if loss == "half_sum" else rate
+    want = fit(net, x, y, loss=loss, optimizer=optimizer, lr=rate, epochs=steps, every=steps, progress=False, engine="torch")
+    words = """(() => {
+      const made = net.network(weights, biases, leak), trainer = new train.Trainer(made, x, y, { loss, optimizer, rate });
+      const first = trainer.loss();
+      for (let k = 0; k < steps; k++) trainer.step();
+      return { theta: made.theta, first, last: trainer.loss() };
+    })()"""
+    how = {"weights": weights, "biases": biases, "leak": leak, "x": x.ravel().tolist(), "y": y.ravel().tolist(), "steps": steps}
+    got = core(words, loss=loss, optimizer=optimizer, rate=rate, **how)
+    close([got["first"], got["last"]], want.loss.numpy())
+    # rounding grows a little over a thousand steps: 1e-15 a step, well below what any change of a formula does
+    np.testing.assert_allclose(got["theta"], want.net.vector().numpy(), rtol=1e-11, atol=1e-12)
+
+
+@pytest.mark.parametrize("loss", ["mse", "half_sum", "bce", "cross_entropy"])
+@pytest.mark.parametrize("optimizer", ["gd", "adam"])
+def test_a_thousand_steps_are_those_of_fit(core, loss, optimizer):
+    same_training(core, loss, optimizer, example(3, (2, 6, 3), leak=0.1 if loss == "mse" else 0.0))
+
+
+@FEW
+@given(network=networks(), optimizer=st.sampled_from(["gd", "adam"]), loss=st.sampled_from(["mse", "bce"]))
+def test_a_few_steps_from_any_network_are_those_of_fit(core, network, optimizer, loss):
+    same_training(core, loss, optimizer, network, steps=3)
+
+
+def test_frozen_parameters_stay(core):
+    words = """(() => {
+      const made = net.network([[[1], [-1], [0.5]], [[1, 2, -1]]], [[0.5, 0, 1], [0]]);
+      const free = [...made.theta].map((_, k) => k === 2 || k === 7);
+      const before = [...made.theta], trainer = new train.Trainer(made, [0.3, -1], [1, 2], { rate: 0.1, free });
+      for (let k = 0; k < 5; k++) trainer.step();
+      return [...made.theta].map((v, k) => v !== before[k]);
+    })()"""
+    assert [k for k, moved in enumerate(core(words)) if moved] == [2, 7]
+
+
+# ---- spline --------------------------------------------------------------------------------------------------------------
+
+
+def same_spline(core, w, b, v, offset):
+    net = ReLUNet([np.array(w)[:, None], np.array([v])], [b, [offset]])
+    want, cut = spline(net), pieces(net)
+    given_ = {"w": w, "b": b, "v": v, "offset": offset}
+    got = core("spline.spline(w, b, v, offset)", **given_)
+    size = float(want.delta_slopes.abs().max() * want.breakpoints[want.breakpoints.isfinite()].abs().max()) if any(w) else 1.0
+    close([h["beta"] for h in got["hinges"]], want.breakpoints, size)
+    close([h["mu"] for h in got["hinges"]], want.delta_slopes)
+    assert [h["side"] for h in got["hinges"]] == want.orientations.tolist()
+    close(got["offset"], want.offset)
+    found = core("spline.pieces(spline.spline(w, b, v, offset))", **given_)
+    close(found["knots"], cut.knots, size)
+    close(found["slopes"], cut.slopes, size)
+    close(found["intercepts"], cut.intercepts, size)
+    x = np.linspace(-4, 4, 17)
+    values = core("x.map((t) => spline.value(spline.spline(w, b, v, offset), t))", x=x.tolist(), **given_)
+    close(values, net(x[:, None])[:, 0], size)
+
+
+@FEW
+@given(neurons=st.lists(st.tuples(numbers, numbers, numbers), min_size=1, max_size=8), offset=numbers)
+def test_a_spline_is_the_spline_of_its_network(core, neurons, offset):
+    same_spline(core, *map(list, zip(*neurons)), offset)
+
+
+def same_laws(core):
+    """Cauchy's density, and what uniform weights give, against a histogram of their quotient."""
+    x = np.linspace(-4, 4, 33)
+    for ratio in (0.3, 1.0, 2.5):
+        got = core("x.map((t) => spline.density('normal', t, ratio))", x=x.tolist(), ratio=ratio)
+        close(got, initialization.breakpoint_density(x, 1.0, ratio))
+        assert core("spline.share('normal', ratio, ratio)", ratio=ratio) == pytest.approx(0.5, abs=1e-14)
+        rng = np.random.default_rng(0)
+        quotient = np.abs(ratio * rng.uniform(-1, 1, 400_000) / rng.uniform(-1, 1, 400_000))
+        for r in (0.5, 1.0, 3.0):
+            assert core("spline.share('uniform', r, ratio)", r=r, ratio=ratio) == pytest.approx((quotient <= r).mean(), abs=0.003)
+        for law in ("normal", "uniform", "even"):
+            step = 4e-4
+            words = "Array.from({ length: 10000 }, (_, i) => spline.density(law, -2 + (i + 0.5) * step, ratio) * step)"
+            total = math.fsum(core(words, law=law, ratio=ratio, step=step))
+            assert total == pytest.approx(core("spline.share(law, 2, ratio)", law=law, ratio=ratio), abs=1e-4)
+
+
+def test_the_laws_of_breakpoints(core):
+    same_laws(core)
+
+
+def same_cubic(core, x, y):
+    want = CubicSpline(x, y, bc_type="natural") if len(x) > 2 else lambda t: np.interp(t, x, y)
+    t = np.linspace(x[0], x[-1], 41)
+    got = core("t.map(spline.naturalCubic(x, y))", x=list(x), y=list(y), t=t.tolist())
+    np.testing.assert_allclose(got, want(t), rtol=1e-10, atol=1e-10 * max(1, np.abs(y).max()))
+    ends = core("[-1, -2, 1, 2].map((s) => spline.naturalCubic(x, y)((s < 0 ? x[0] : x.at(-1)) + s))", x=list(x), y=list(y))
+    close(ends[0] - y[0], ends[1] - ends[0], 1e3 * np.abs(y).max())
+    close(ends[2] - y[-1], ends[3] - ends[2], 1e3 * np.abs(y).max())
+    if len(x) > 2:  # the straight lines beyond the ends go on as the curve arrives
+        close(y[0] - ends[0], want(x[0], 1), 1e3 * np.abs(y).max())
+        close(ends[2] - y[-1], want(x[-1], 1), 1e3 * np.abs(y).max())
+
+
+@FEW
+@given(gaps=st.lists(st.floats(0.1, 2), min_size=2, max_size=9), data=st.data())
+def test_the_cubic_spline_is_that_of_scipy(core, gaps, data):
+    x = np.cumsum(gaps)
+    same_cubic(core, x.tolist(), data.draw(st.lists(numbers, min_size=len(x), max_size=len(x))))
+
+
+# ---- random --------------------------------------------------------------------------------------------------------------
+
+
+def xoshiro(seed: int, count: int) -> list[int]:
+    """xoshiro128** with Python's whole numbers."""
+    word, state, s = 2**32 - 1, seed & (2**32 - 1), []
+    for _ in range(4):
+        state = (state + 0x9E3779B9) & word
+        z = ((state ^ (state >> 16)) * 0x21F0AAAD) & word
+        z = ((z ^ (z >> 15)) * 0x735A2D97) & word
+        s.append(z ^ (z >> 15))
+    out = []
+    for _ in range(count):
+        t = (s[1] * 5) & word
+        out.append((((t << 7 | t >> 25) & word) * 9) & word)
+        t = (s[1] << 9) & word
+        s[2] ^= s[0]
+        s[3] ^= s[1]
+        s[1] ^= s[2]
+        s[0] ^= s[3]
+        s[2] ^= t
+        s[3] = (s[3] << 11 | s[3] >> 21) & word
+    return out
+
+
+def same_random(core, seed):
+    bits = core("(() => { const r = new random.Random(seed); return Array.from({ length: 50 }, () => r.bits()); })()", seed=seed)
+    assert bits == xoshiro(seed, 50)
+    draws = "(() => { const r = new random.Random(seed); return Array.from({ length: 20000 }, () => r.%s()); })()"
+    assert stats.kstest(core(draws % "uniform", seed=seed), "uniform").pvalue > 1e-4
+    normal = core(draws % "normal", seed=seed)
+    assert stats.kstest(normal, "norm").pvalue > 1e-4
+    assert np.std(normal) == pytest.approx(1, abs=0.025)  # five standard errors
+
+
+@pytest.mark.parametrize("seed", [0, 1, 7, 2**32 - 1])
+def test_random_numbers(core, seed):
+    same_random(core, seed)
+
+
+# ---- regions -------------------------------------------------------------------------------------------------------------
+
+FRAME = [[-1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [-1.0, 1.0]]
+
+
+def same_regions(core, network):
+    """Areas add up, each polygon has the pattern and the affine map of its middle, and the border is where the output is 0."""
+    weights, biases, leak = network
+    net = ReLUNet(weights, biases, leak)
+    given_ = {"weights": weights, "biases": biases, "leak": leak, "frame": FRAME}
+    found = core("regions.regions(net.network(weights, biases, leak), frame)", **given_)
+    areas = core("regions.regions(net.network(weights, biases, leak), frame).map((r) => regions.area(r.corners))", **given_)
+    assert math.fsum(areas) == pytest.approx(4.0, abs=1e-11)
+    big = [r for r, a in zip(found, areas) if a > 1e-8]
+    middles = np.array([np.mean(r["corners"], axis=0) for r in big])
+    # the middle of each lies inside, away from every crease unless the neuron is constant
+    patterns = net.pattern(middles).numpy()
+    depth = torch.cat([z.abs() for z in net.preactivations(middles)], -1).numpy()
+    slope, constant = (a.numpy() for a in segment(net, middles))
+    size = max(1.0, float(np.abs(slope).max()), float(np.abs(constant).max()))
+    for k, region in enumerate(big):
+        mine = np.isin(np.arange(patterns.shape[1]), region["on"])
+        assert (mine == patterns[k])[depth[k] > 1e-9].all()
+        rows = np.array(region["rows"]).reshape(-1, 3)
+        if (depth[k] > 1e-9).all():
+            close(rows[:, :2], slope[k], size)
+            close(rows[:, 2], constant[k], size)
+    # a fine grid sees no pattern that the polygons lack
+    side = np.linspace(-0.997, 0.997, 60)
+    grid = np.stack(np.meshgrid(side, side), -1).reshape(-1, 2)
+    seen = net.pattern(grid).numpy()
+    sure = (torch.cat([z.abs() for z in net.preactivations(grid)], -1).numpy() > 1e-6).all(1)
+    known = {frozenset(r["on"]) for r in found}
+    assert {frozenset(np.flatnonzero(p).tolist()) for p in np.unique(seen[sure], axis=0)} <= known
+    border = core("regions.boundary(regions.regions(net.network(weights, biases, leak), frame))", **given_)
+    if border:
+        ends = np.array(border).reshape(-1, 2)
+        assert float(net(ends)[:, 0].abs().max()) < 1e-11 * size
+    return found, border
+
+
+@FEW
+@given(network=networks(inputs=(2,), outputs=(1, 2), widest=5))
+def test_the_regions_of_the_plane(core, network):
+    same_regions(core, network)
+
+
+def test_the_border_is_found_wherever_the_sign_changes(core):
+    """Along a fine grid of lines every change of sign lies on a piece of the border."""
+    network = example(11, (2, 8, 6, 1))
+    net, (_, border) = ReLUNet(*network), same_regions(core, network)
+    side = np.linspace(-1, 1, 81)
+    values = net(np.stack(np.meshgrid(side, side), -1).reshape(-1, 2))[:, 0].numpy().reshape(81, 81)
+    changes = np.argwhere(np.diff(np.sign(values), axis=1) != 0)
+    ends = np.array(border)
+    assert len(changes) > 20
+    for i, j in changes:
+        p = np.array([(side[j] + side[j + 1]) / 2, side[i]])
+        way = ends[:, 1] - ends[:, 0]
+        t = np.clip(((p - ends[:, 0]) * way).sum(1) / np.maximum((way**2).sum(1), 1e-30), 0, 1)
+        assert np.linalg.norm(ends[:, 0] + t[:, None] * way - p, axis=1).min() < 0.0126
+
+
+# ---- fold ----------------------------------------------------------------------------------------------------------------
+
+
+def same_fold(core, network, seed: int, size: float = 0.3, angle: float = 0.6, exact: bool = True):
+    weights, biases, _ = network
+    net, rng = ReLUNet(weights, biases), np.random.default_rng(seed)
+    x = rng.uniform(-1, 1, (30, 2)).round(6)
+    y = (rng.uniform(size=30) < 0.5).astype(int)
+    y[:2] = 0, 1
+    want = fold(net, x, y, size=size, angle=angle)
+    chosen = int(np.flatnonzero((x == want.instance.numpy()).all(1))[0])
+    given_ = {"weights": weights, "biases": biases, "x": x.ravel().tolist(), "y": y.tolist()}
+    got = core(
+        "fold.fold(net.network(weights, biases), x, y, chosen, size, angle)", chosen=chosen, size=size, angle=angle, **given_
+    )
+    assert got["flat"] == bool(want.flat)
+    close(got["normal"], want.normal, float(want.normal.abs().max()))
+    close(got["point"], want.point, float(want.point.abs().max()))
+    assert got["inside"] == bool(want.inside)
+    wrong = (net(x)[:, 0].numpy() > 0) != (y > 0.5)
+    assert core("fold.mistakes(net.network(weights, biases), x, y)", **given_) == np.flatnonzero(wrong).tolist()
+    if exact:  # of two ways to turn with equal pull either will do
+        close(got["incoming"], want.incoming[0], float(want.incoming.abs().max()))
+        close(got["bias"], want.bias[0], 1e3)
+        close(got["outgoing"], want.outgoing[0, 0], 1.0)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_fold_is_that_of_the_package(core, seed):
+    same_fold(core, example(seed, (2, 4, 1)), seed)
+
+
+def test_a_fold_of_a_flat_network_goes_between_the_classes(core):
+    same_fold(core, ([[[0.0, 0.0]], [[1.0]]], [[-1.0], [0.5]], 0.0), 3)
+
+
+# ---- a broken core is noticed --------------------------------------------------------------------------------------------
+
+
+def few_steps(loss: str, optimizer: str = "gd"):
+    return lambda core: same_training(core, loss, optimizer, example(3, (2, 6, 3)), steps=3)
+
+
+def one_network(leak: float = 0.0):
+    return lambda core: same_network(core, example(1, leak=leak), [[0.3, -0.4]])
+
+
+def some_folds(core):
+    for seed in range(6):
+        same_fold(core, example(seed, (2, 4, 1)), seed)
+
+
+def some_spline(core):
+    same_spline(core, [-1.0, 1.0, 0.0], [0.5, 1.0, 1.0], [2.0, 1.0, 3.0], 0.1)
+
+
+def some_regions(core):
+    same_regions(core, example(2, (2, 5, 3, 1)))
+
+
+MUTANTS = {
+    "net: leak forgotten": ("net", "net.leak * a : a", "0 : a", one_network(0.1)),
+    "net: bias forgotten": ("net", "let sum = net.theta[b + i]", "let sum = 0", one_network()),
+    "net: the other gate": ("net", "values[l - 1][j] > 0", "values[l - 1][j] < 0", one_network()),
+    "net: new neuron first": (
+        "net",
+        "row.push(outgoing",
+        "row.unshift(outgoing",
+        lambda core: same_wider_network(core, example(1)),
+    ),
+    "train: another beta": ("train", "0.999]", "0.99]", few_steps("mse", "adam")),
+    "train: no correction": ("train", "/ root", "", few_steps("mse", "adam")),
+    "train: sum, not mean": ("train", "(2 * (f[i]", "(n * (f[i]", few_steps("mse")),
+    "train: the other gate": ("train", "a > 0 ? 1", "a < 0 ? 1", few_steps("bce")),
+    "train: softmax by outputs": ("train", "* out) / n", ") / n", few_steps("cross_entropy")),
+    "spline: no absolute value": ("spline", "Math.abs(w[i])", "w[i]", some_spline),
+    "spline: a flat neuron lost": ("spline", "if (flat) offset", "if (!flat) offset", some_spline),
+    "spline: intercepts": ("spline", "intercept += mu * beta", "intercept -= mu * beta", some_spline),
+    "spline: a lighter tail": ("spline", "(1 + t * t)", "(1 + t * t * t)", same_laws),
+    "spline: another cubic": (
+        "spline",
+        "6 * (rise(i)",
+        "5 * (rise(i)",
+        lambda core: same_cubic(core, [0, 1, 2, 4], [0, 1, -1, 2]),
+    ),
+    "random: another turn": ("random", "turn(s[3], 11)", "turn(s[3], 13)", lambda core: same_random(core, 1)),
+    "random: too narrow": ("random", "-2 * Math.log", "-1.8 * Math.log", lambda core: same_random(core, 1)),
+    "regions: the wrong side": ("regions", "a >= 0", "a <= 0", some_regions),
+    "regions: the other gate": ("regions", "!active.has", "active.has", some_regions),
+    "regions: a border beside it": ("regions", "* z[i]) / (z[i]", "* z[j]) / (z[i]", some_regions),
+    "fold: away from the border": ("fold", "at[0] - (height", "at[0] + (height", some_folds),
+    "fold: always the same turn": ("fold", "pulls[1] > pulls[0] ? 1 : 0", "0", some_folds),
+    "fold: too strong": ("fold", "(up * size)", "(2 * up * size)", some_folds),
+}
+
+
+@pytest.mark.parametrize("name", MUTANTS)
+def test_a_broken_core_is_noticed(core, broken_core, name):
+    module, old, new, compare = MUTANTS[name]
+    compare(core)
+    with pytest.raises(AssertionError):
+        compare(broken_core(module, old, new))

@@ -1,0 +1,320 @@
+"""The live figures as readers meet them: opened from the disk, moved by pointer, touch and keys, compared with Python."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import numpy as np
+import pytest
+
+from foldnet import ReLUNet
+from foldnet.geometry.boundaries import margin
+from foldnet.growth.folding import fold
+from foldnet.live import figures, live
+from foldnet.splines.breakpoints import spline
+from foldnet.train import fit
+
+pytestmark = pytest.mark.browser
+NAMES = list(figures())
+STATE = "(el) => JSON.parse(el.querySelector('script').textContent)"
+W, B, V = [1.0, -2.0, 0.5], [1.0, 1.0, -1.5], [1.0, 0.5, -2.0]
+
+
+# ---- every figure ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("frame", [False, True], ids=["file", "sandbox"])
+def test_it_comes_to_life(show, name, frame):
+    window = show(name, frame=frame)
+    page = window.page.frames[-1] if frame else window.page
+    page.locator(".live svg").first.wait_for()
+    assert page.locator(".live").get_attribute("aria-label") == figures()[name]["title"]
+    assert page.locator(".live .hints kbd").count() >= 2, "no visible key hints"
+    assert not page.locator("[data-live] > img").is_visible(), "the still picture stands beside the live one"
+    assert window.errors == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_nothing_moves_by_itself(show, name):
+    window = show(name)
+    before = window.page.locator(".picture").inner_html()
+    window.page.wait_for_timeout(250)
+    assert window.page.locator(".picture").inner_html() == before
+    assert window.page.locator(".said").inner_text() == ""
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_without_scripts_and_on_paper_there_is_the_still_picture(show, name):
+    window = show(name, context={"java_script_enabled": False})
+    assert window.page.locator("[data-live] > img").is_visible()
+    window = show(name)
+    window.page.emulate_media(media="print")
+    assert window.page.locator("[data-live] > img").is_visible()
+    assert not window.page.locator(".live").is_visible()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_phone_has_room_for_it(show, name):
+    window = show(name, context={"viewport": {"width": 390, "height": 844}, "has_touch": True})
+    wide = window.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+    assert wide <= 0
+    small = window.page.locator(".live button, .live select").evaluate_all(
+        "all => all.filter(e => e.getBoundingClientRect().height < 30).map(e => e.textContent)"
+    )
+    assert small == []
+    window.button("Full screen").tap()
+    window.page.locator(".live.full").wait_for()
+    window.button("Leave full screen").tap()
+    assert window.page.locator(".live.full").count() == 0
+    assert window.errors == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing(show, axe, name, scheme):
+    window = show(name, context={"color_scheme": scheme})
+    assert window.page.locator(".live.dark").count() == (scheme == "dark")
+    window.button("Show numbers").click()
+    window.button("Share this").click()
+    window.page.evaluate(axe)
+    rules = {"region": {"enabled": False}, "landmark-one-main": {"enabled": False}, "page-has-heading-one": {"enabled": False}}
+    found = window.page.evaluate("(rules) => axe.run(document, { rules })", rules)
+    assert [(v["id"], [n["html"][:120] for n in v["nodes"]]) for v in found["violations"]] == []
+    assert len(found["passes"]) > 8
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_page_around_it_decides_about_the_dark(show, name):
+    window = show(name)
+    for theme, dark in (("dark", 1), ("light", 0)):
+        window.page.evaluate("(theme) => { document.documentElement.dataset.theme = theme; }", theme)
+        window.page.wait_for_function(
+            f"document.querySelector('[data-live]').shadowRoot.querySelectorAll('.live.dark').length == {dark}"
+        )
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_link_carries_the_state(show, name):
+    window = show(name)
+    window.button("Share this").click()
+    link, line = (
+        window.page.get_by_role("textbox", name=f"the {what}", exact=True).input_value() for what in ("link", "line of Python")
+    )
+    again = show(name, anchor=link[link.index("#") :])
+    again.button("Share this").click()
+    assert again.page.get_by_role("textbox", name="the line of Python", exact=True).input_value() == line
+    made = eval(line, {"live": live})
+    assert made.state == live(name).state
+    assert show(name, anchor=f"#live-{name}=nonsense").errors == []
+
+
+# ---- breakpoints -----------------------------------------------------------------------------------------------------------
+
+
+def bends(window) -> list[float]:
+    return [row[1] for row in window.table()]
+
+
+def test_breakpoints_are_those_of_the_network(show):
+    window = show("breakpoints", w=W, b=B, v=V)
+    f = spline(ReLUNet([np.array(W)[:, None], [V]], [B, [0.0]]))
+    rows = window.table()
+    assert [row[1] for row in rows] == pytest.approx(f.breakpoints.tolist(), abs=5e-4)
+    assert [row[2] for row in rows] == pytest.approx(f.delta_slopes.tolist(), abs=5e-4)
+    assert window.page.get_by_role("slider", name=re.compile("^bend")).count() == 3
+
+
+def test_a_bend_is_moved_by_keys(show):
+    window = show("breakpoints", w=W, b=B, v=V)
+    handle = window.page.get_by_role("slider", name="bend 1")
+    handle.focus()
+    for key in ("ArrowRight", "ArrowRight", "Shift+ArrowRight", "ArrowLeft", "ArrowUp", "Shift+ArrowDown"):
+        handle.press(key)
+    assert window.table()[0][1:3] == pytest.approx([-1 + 0.05 + 0.05 + 0.5 - 0.05, 1 + 0.05 - 0.5], abs=1e-9)
+    assert bends(window)[1:] == pytest.approx([0.5, 3.0])
+    window.said("bend at −0.45, slope changes by 0.55, switched on to the right")
+
+
+def test_a_bend_is_moved_by_the_pointer(show):
+    window = show("breakpoints", w=W, b=B, v=V)
+    boxes = [window.page.get_by_role("slider", name=f"bend {i}").locator("path").bounding_box() for i in (1, 2)]
+    (x1, y1), (x2, _) = [(b["x"] + b["width"] / 2, b["y"] + b["height"] / 2) for b in boxes]
+    window.page.mouse.move(x1, y1)
+    window.page.mouse.down()
+    window.page.mouse.move((x1 + x2) / 2, y1, steps=4)
+    window.page.mouse.up()
+    assert bends(window)[0] == pytest.approx(-0.25, abs=0.011)
+    window.said("bend at −0.2")
+
+
+def test_a_bend_is_moved_by_a_finger(show):
+    window = show("breakpoints", w=W, b=B, v=V, context={"viewport": {"width": 390, "height": 844}, "has_touch": True})
+    box = window.page.get_by_role("slider", name="bend 1").locator("path").bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    finger = window.context.new_cdp_session(window.page)
+    for kind, at in (("touchStart", x), ("touchMove", x + 20), ("touchMove", x + 40), ("touchEnd", None)):
+        points = [] if at is None else [{"x": at, "y": y}]
+        finger.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+    width = window.page.locator(".picture").evaluate("e => e.clientWidth") - 56
+    assert bends(window)[0] == pytest.approx(-1 + 40 * 8 / width, abs=0.03)
+
+
+def test_a_number_can_be_typed(show):
+    window = show("breakpoints", w=W, b=B, v=V)
+    window.button("Show numbers").click()
+    field = window.page.get_by_role("spinbutton", name="place of the bend of neuron 3")
+    field.fill("1.25")
+    field.press("Enter")
+    assert bends(window) == pytest.approx([-1, 0.5, 1.25])
+    assert window.table()[2][5] == pytest.approx(-0.5 * 1.25, abs=1e-3)
+
+
+def test_thousands_of_bends_follow_their_law(show):
+    window = show("breakpoints")
+    for law, ratio, expected in (
+        ("normal", 5, 50),
+        ("normal", 2, 100 * 2 / np.pi * np.arctan(1 / 0.3)),
+        ("uniform", 5, 50),
+        ("even", 5, 25),
+    ):
+        window.page.get_by_role("combobox").select_option(law)
+        window.page.get_by_role("slider", name="scale of the biases").fill(str(ratio))
+        window.button("Clear the pile").click()
+        for _ in range(4):
+            window.button("Draw 1,000").click()
+        found = re.search(r"20,000 bends so far\. Between −1 and 1: ([\d.]+)", window.readout())
+        assert float(found[1]) == pytest.approx(expected, abs=1.5)  # four standard deviations of 20,000 draws
+
+
+def test_reset_brings_the_start_back(show):
+    window = show("breakpoints", w=W, b=B, v=V)
+    window.button("Draw again").click()
+    assert bends(window) != pytest.approx([-1, 0.5, 3.0])
+    window.button("Reset").click()
+    assert bends(window) == pytest.approx([-1, 0.5, 3.0])
+
+
+# ---- folding ---------------------------------------------------------------------------------------------------------------
+
+
+def folding_network():
+    state = live("folding").state
+    points = np.array(state["points"])
+    return ReLUNet(*([np.array(p) for p in state[key]] for key in ("weights", "biases"))), points[:, :2], points[:, 2].astype(int)
+
+
+def test_mistakes_are_those_of_the_network(show):
+    net, x, y = folding_network()
+    wrong = (margin(net, x).numpy() > 0) != (y == 1)
+    window = show("folding")
+    assert window.page.get_by_role("button", name=re.compile("^mistake")).count() == wrong.sum()
+    assert f"{wrong.sum()} mistakes among {len(y)} points" in window.readout()
+
+
+def test_a_fold_is_chosen_by_keys_accepted_and_trained(show):
+    net, x, y = folding_network()
+    window = show("folding", size=1, angle=45)
+    marks = window.page.get_by_role("button", name=re.compile("^mistake"))
+    marks.first.focus()
+    for key in ("ArrowRight", "ArrowRight", "ArrowLeft", "Enter"):
+        window.page.keyboard.press(key)
+    window.said("Mistake at")
+    wrong = np.flatnonzero((margin(net, x).numpy() > 0) != (y == 1))
+    chosen = x[wrong[1]]
+    assert f"Mistake at {chosen[0]:.2f}, {chosen[1]:.2f}".replace("-", "−") in window.page.locator(".said").inner_text()
+    window.button("Fold here").click()
+    before, (weights, biases) = window.state(), ("weights", "biases")
+    new = np.array(before[weights][0][2])
+    single = fold(net, np.array([chosen, *x]), np.array([y[wrong[1]], *y]), size=1.0, clusters=1)
+    assert np.linalg.norm(new) == pytest.approx(float(single.incoming.norm()), rel=1e-9)
+    for _ in range(10):
+        window.button("10 steps").click()
+    grown = ReLUNet([np.array(w) for w in before[weights]], [np.array(b) for b in before[biases]])
+    want = fit(grown, x, y[:, None].astype(float), loss="bce", lr=0.01, epochs=100, progress=False, engine="torch").net
+    after = window.state()
+    got = ReLUNet([np.array(w) for w in after[weights]], [np.array(b) for b in after[biases]])
+    np.testing.assert_allclose(got.vector(), want.vector(), rtol=1e-11)
+    assert "100 steps" in window.readout()
+    assert "since you made it" in window.readout()
+
+
+def test_frozen_neurons_stay_and_the_new_one_moves(show):
+    window = show("folding", frozen=True)
+    window.button("Choose one for me").click()
+    window.button("Fold here").click()
+    before = window.table()
+    for _ in range(5):
+        window.button("10 steps").click()
+    after = window.table()
+    assert [row[1:5] for row in after[:2]] == [row[1:5] for row in before[:2]]
+    assert after[2][1:5] != before[2][1:5]
+
+
+def test_training_plays_and_pauses_and_jumps_where_motion_is_unwanted(show):
+    window = show("folding")
+    window.button("Train").click()
+    window.page.wait_for_function(
+        "document.querySelector('[data-live]').shadowRoot.querySelector('.readout').textContent.includes('step')"
+    )
+    window.button("Pause").click()
+    first = window.readout()
+    window.page.wait_for_timeout(150)
+    assert window.readout() == first
+    quiet = show("folding", context={"reduced_motion": "reduce"})
+    quiet.button("Train").click()
+    quiet.page.get_by_text("2,000 steps").first.wait_for(timeout=20_000)
+    quiet.said("after 2,000 steps")
+
+
+def test_own_points_can_be_put_in_and_taken_away(show):
+    window = show("folding")
+    window.button("Clear the points").click()
+    window.page.get_by_role("combobox").select_option("circle")
+    plot = window.page.get_by_role("group", name="The data")
+    plot.click(position={"x": 100, "y": 100})
+    window.page.get_by_role("combobox").select_option("square")
+    plot.click(position={"x": 200, "y": 300})
+    assert "among 2 points" in window.readout()
+    window.page.get_by_role("combobox").select_option("erase")
+    plot.click(position={"x": 101, "y": 101})
+    assert "among 1 point " in window.readout()
+
+
+# ---- Firefox ---------------------------------------------------------------------------------------------------------------
+
+ROOT_OF = "document.querySelector('[data-live]').shadowRoot"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_firefox_brings_it_to_life(firefox, tmp_path, name):
+    path = tmp_path / f"{name}.html"
+    path.write_text(live(name).page(), encoding="utf-8")
+    firefox.open(path.as_uri())
+    assert firefox.evaluate(f"!!{ROOT_OF}.querySelector('.live svg path')")
+    assert firefox.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+
+
+def test_firefox_drags_a_bend(firefox, tmp_path):
+    path = tmp_path / "breakpoints.html"
+    path.write_text(live("breakpoints", w=W, b=B, v=V).page(), encoding="utf-8")
+    firefox.open(path.as_uri())
+    middle = """(() => { const r = %s.querySelectorAll('.handle [data-mark]')[%d].getBoundingClientRect();
+      return [r.left + r.width / 2, r.top + r.height / 2]; })()"""
+    (x1, y1), (x2, _) = (firefox.evaluate(middle % (ROOT_OF, i)) for i in (0, 1))
+    firefox.drag((x1, y1), ((x1 + x2) / 2, y1))
+    place = f"Number({ROOT_OF}.querySelector('.handle').getAttribute('aria-valuenow'))"
+    assert firefox.evaluate(place) == pytest.approx(-0.25, abs=0.02)
+    firefox.press("\ue014")  # the right arrow
+    assert firefox.evaluate(place) == pytest.approx(-0.2, abs=0.02)
+
+
+# ---- budgets ---------------------------------------------------------------------------------------------------------------
+
+
+def test_a_stored_state_is_what_the_page_begins_with(show):
+    window = show("breakpoints", w=W, b=B, v=V, ratio=0.5)
+    stored = window.page.locator("[data-live]").evaluate(STATE)
+    assert stored["ratio"] == 0.5
+    assert json.loads(json.dumps(stored)) == live("breakpoints", w=W, b=B, v=V, ratio=0.5).state
