@@ -1,7 +1,8 @@
 """A light site: once it is built, whatever its pages do not use is taken out of them.
 
 The theme brings all of Font Awesome twice, as a script of 1.5 MB and as web fonts; the pages keep the few icons they show, from
-the web fonts. MathJax stays on pages that hold math. What a browser refuses to load from a disk goes too.
+the web fonts. MathJax stays on pages that hold math. What a browser refuses to load from a disk goes too. A live figure has its
+script in the notebook; on the site all of them load it from one file.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from sphinx.application import Sphinx
 
 MATH_SCRIPT = re.compile(r"\s*<script>window\.MathJax = [^<]*</script>|\s*<script[^>]*vendor/mathjax[^>]*></script>")
 ICON_SCRIPT = re.compile(r"\s*<(?:link rel=.preload.|script)[^>]*fontawesome[^>]*>(?:</script>)?")
+LIVE_SCRIPT = re.compile(r'<script data-live-script="(\w+)">.*?</script>', re.DOTALL)
 ICON_RULE = re.compile(r'([^{}]*)\{content:"\\([0-9a-f]+)"\}')
 
 
@@ -26,12 +28,32 @@ def lighten(app: Sphinx, error: Exception | None) -> None:
         lighter = ICON_SCRIPT.sub("", text)
         if 'class="math' not in text and 'class="tex"' not in text:
             lighter = MATH_SCRIPT.sub("", lighter)
+        lighter = share_live_scripts(lighter, path, out)
         if lighter != text:
             path.write_text(lighter, encoding="utf-8")
     theme = [p.read_text(encoding="utf-8") for p in (*out.glob("_static/scripts/*.js"), *out.glob("_static/styles/*.css"))]
     for folder in out.glob("_static/vendor/fontawesome/*"):
         shutil.rmtree(folder / "js", ignore_errors=True)
         keep_icons(folder, "\n".join([*pages.values(), *theme]))
+
+
+def share_live_scripts(text: str, page: Path, out: Path) -> str:
+    """The page with its live figures' scripts in files of their own: each once, or all figures together where that is less."""
+    from foldnet.live import script
+
+    names = sorted(set(LIVE_SCRIPT.findall(text)))
+    if not names:
+        return text
+    sizes = {name: len(script(name)) for name in (*names, "all")}
+    chosen = names if sum(sizes[name] for name in names) <= sizes["all"] else ["all"]
+    folder = out / "_static" / "live"
+    folder.mkdir(parents=True, exist_ok=True)
+    tags = ""
+    for name in chosen:
+        (folder / f"{name}.js").write_text(script(name), encoding="utf-8")
+        up = "../" * (len(page.relative_to(out).parts) - 1)
+        tags += f'<script defer src="{up}_static/live/{name}.js"></script>\n'
+    return LIVE_SCRIPT.sub("", text).replace("</body>", f"{tags}</body>", 1)
 
 
 def keep_icons(folder: Path, used: str) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
@@ -157,17 +156,6 @@ def firefox():
 
 
 @pytest.fixture(scope="session")
-def axe(tmp_path_factory) -> str:
-    """The script of axe-core, in the version that live/package.json names, brought by npm."""
-    local = SOURCES / "node_modules" / "axe-core" / "axe.min.js"
-    if not local.is_file():
-        if shutil.which("npm") is None:
-            pytest.skip("there is no npm here to bring axe-core")
-        folder = tmp_path_factory.mktemp("axe")
-        for name in ("package.json", "package-lock.json"):
-            shutil.copy(SOURCES / name, folder)
-        done = subprocess.run(["npm", "ci", "--no-audit", "--no-fund"], cwd=folder, capture_output=True, text=True, timeout=240)
-        if done.returncode:
-            pytest.skip(f"npm could not bring axe-core: {done.stderr.strip().splitlines()[-1:]}")
-        local = folder / "node_modules" / "axe-core" / "axe.min.js"
-    return local.read_text(encoding="utf-8")
+def axe() -> str:
+    """The script of axe-core."""
+    return (ROOT / "tests" / "site" / "axe" / "axe.min.js").read_text(encoding="utf-8")

@@ -387,3 +387,32 @@ def test_the_figure_is_light_and_says_what_it_shows():
     assert len(figure.html.encode()) < 400_000
     assert isinstance(fold_figure.network("in strips", 3.0), ReLUNet)
     assert "after 3 folds, folded in strips" in fold_figure.ALT.format(folds="3", sheet="in strips")
+
+
+# ---- live figures ------------------------------------------------------------------------------------------------------
+
+
+def test_live_figures_of_a_page_load_each_script_once(tmp_path):
+    from lighten import share_live_scripts
+
+    from foldnet.live import live, script
+
+    page = tmp_path / "book" / "splines" / "x.html"
+    text = f"<body>{live('breakpoints').html}<p>and</p>{live('breakpoints', ratio=2).html}</body>"
+    lighter = share_live_scripts(text, page, tmp_path)
+    assert lighter.count("<script") == 3, "two states and one script"
+    assert lighter.count('<script defer src="../../_static/live/breakpoints.js"></script>') == 1
+    assert script("breakpoints") not in lighter
+    assert (tmp_path / "_static/live/breakpoints.js").read_text(encoding="utf-8") == script("breakpoints")
+    assert share_live_scripts("<body>none</body>", page, tmp_path) == "<body>none</body>"
+
+
+def test_a_page_of_many_live_figures_loads_them_together(tmp_path):
+    from lighten import share_live_scripts
+
+    from foldnet.live import figures, live
+
+    text = "<body>" + "".join(live(name).html for name in figures()) + "</body>"
+    lighter = share_live_scripts(text, tmp_path / "index.html", tmp_path)
+    assert lighter.count("<script defer") == 1
+    assert 'src="_static/live/all.js"' in lighter

@@ -80,6 +80,9 @@ def test_page(page_name, visit, address):
     controls, still = page.evaluate(MOVE)
     facts = page.evaluate("""() => ({
       headings: [...document.querySelectorAll('article :is(h1, h2, h3, h4, h5, h6)')].map((h) => Number(h.tagName[1])),
+      live: document.querySelectorAll('[data-live][data-ready]').length,
+      dead: [...document.querySelectorAll('[data-live]')]
+        .filter((e) => !e.shadowRoot?.querySelector('svg *')).map((e) => e.dataset.live),
       noalt: [...document.images].filter((i) => !i.alt).map((i) => i.outerHTML.slice(0, 90)),
       broken: [...document.images].filter((i) => i.complete && !i.naturalWidth).map((i) => i.alt),
       wanted: document.querySelectorAll('span.math, div.math').length,
@@ -95,7 +98,9 @@ def test_page(page_name, visit, address):
     assert window.errors == []
     assert window.bytes < HEAVIEST, f"the page weighs {window.bytes / 1e6:.2f} MB"
     assert still == [], "controls that move nothing"
-    assert controls or page_name.removeprefix("book/") not in plan.chapters(), "a chapter without a figure that moves"
+    moving = controls + facts["live"]
+    assert moving or page_name.removeprefix("book/") not in plan.chapters(), "a chapter without a figure that moves"
+    assert facts["dead"] == [], "live figures that did not come to life"
     assert facts["noalt"] == []
     assert facts["broken"] == []
     assert facts["typeset"] >= facts["wanted"], f"{facts['wanted']} formulas, {facts['typeset']} typeset"
