@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from ..training.adam import adam
+from ..training.adam import BETAS, adam
 from ..training.capture import captured
 from ..training.gradient import Flat
 from ..training.losses import output_gradient
@@ -27,7 +27,7 @@ class Training:
 
     def __init__(
         self, net, x, y, *, loss: str = "cross_entropy", lr: float = 1e-4, batch_size: int | None = 100,
-        seeds: Sequence[int] | None = None,
+        seeds: Sequence[int] | None = None, betas: tuple[float, float] = BETAS,
     ):  # fmt: skip
         if len(net.batch_shape) != 1:
             raise ValueError(f"training takes a batch of networks of shape (B,), one by one or many; got {net}")
@@ -39,7 +39,7 @@ class Training:
         self.whole, self.batch_size = batch_size is None, batch_size or self.points
         if not 1 <= self.batch_size <= self.points:
             raise ValueError(f"a minibatch has 1 to {self.points} points here; got {batch_size}")
-        self.loss, self.lr, self.done = loss, lr, 0
+        self.loss, self.lr, self.betas, self.done = loss, lr, betas, 0
         self.per_epoch = self.points // self.batch_size
         self.order = torch.zeros(len(self.seeds), self.per_epoch, self.batch_size, dtype=torch.int64, device=net.device)
         self.place = torch.zeros(1, dtype=torch.int64, device=net.device)
@@ -87,10 +87,10 @@ class Training:
                 self._graph.replay()
             self.done += 1
 
-    def at(self, numbers: Tensor) -> tuple[Tensor, Tensor]:
-        """The points `(B, k, in)` of these numbers `(B, k)`, and their targets."""
+    def at(self, numbers: Tensor, nets: slice = slice(None)) -> tuple[Tensor, Tensor]:
+        """The points `(B, k, in)` of these numbers `(B, k)`, and their targets; of some of the networks only."""
         row = torch.arange(len(numbers), device=numbers.device).unsqueeze(-1)
-        return tuple(value[row if len(value) > 1 else 0, numbers] for value in (self.x, self.y))
+        return tuple(value[row[nets] if len(value) > 1 else 0, numbers[nets]] for value in (self.x, self.y))
 
     def _orders(self, epoch: int) -> Tensor:
         used = self.per_epoch * self.batch_size
@@ -102,7 +102,7 @@ class Training:
         reads, gives = self.nets.forward(x)
         gradient = self.nets.backward(reads, gives, output_gradient(gives[-1], y, self.loss))
         self.age += 1
-        self.nets.theta -= adam(gradient, *self.memory, self.age, self.lr)
+        self.nets.theta -= adam(gradient, *self.memory, self.age, self.lr, self.betas)
 
 
 def _with_room(moment, net) -> Tensor:

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
+from ..training.adam import BETAS
 from .amplitude import best_amplitude
 from .expressivity import best_update, desired_update, layer_inputs, no_update
 from .minibatches import Training
@@ -19,6 +20,7 @@ from .neurons import NewNeurons, grow, optimal_neurons
 
 METHODS = ("optimal", "random", "random, old moved")
 FIRST_POINTS = 100
+MOST_ENTRIES = 10**9  # activations held at once while a layer grows; more networks are done in groups
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,9 +70,11 @@ def tiny(
     points: int | None = None,
     fresh: bool = False,
     ridge: float = 0.0,
+    scaled: bool = False,
     lr: float = 1e-4,
     batch_size: int = 100,
     seeds: Sequence[int] | None = None,
+    betas: tuple[float, float] = BETAS,
 ) -> Run:
     """Train a batch of networks, and after every `delay` minibatches, `growths` times, widen each hidden layer.
 
@@ -78,9 +82,9 @@ def tiny(
     singular values would stop at a different width in each. `look(net)` is called at the `marks`, counts of minibatches, after a
     growth that falls on the same count. No growth is training at a fixed size. (S1-alg-tiny)
 
-    Three departures from the paper: `points` replaces the rule of `estimation_points` by one number; with `fresh` the line
-    searches look at other points than the neurons were fitted to; `ridge` adds that share of the mean square of a layer's
-    inputs to the diagonal of their second moment.
+    Four departures from the paper: `points` replaces its rule (`more_points`) by one number for every growth; with `fresh` the
+    line searches look at other points than the neurons were fitted to; `ridge` adds that share of the mean square of a layer's
+    inputs to the diagonal of their second moment; `scaled` gives neuron k the factor sqrt(lambda_k) on both sides.
     """
     if method not in METHODS:
         raise ValueError(f"method is one of {', '.join(map(repr, METHODS))}; got {method!r}")
@@ -90,15 +94,17 @@ def tiny(
     if marks and not 0 <= marks[0] <= marks[-1] <= minibatches:
         raise ValueError(f"marks lie between 0 and {minibatches} minibatches; got {marks[0]} to {marks[-1]}")
     look = look or (lambda net: None)
-    training = Training(net, x, y, lr=lr, batch_size=batch_size, seeds=seeds)
+    training = Training(net, x, y, lr=lr, batch_size=batch_size, seeds=seeds, betas=betas)
     training.prepare()
     events = [delay * (g + 1) for g in range(growths)]
     looks, seconds, records, around, spent = [], [], [], [], 0.0
+    counts = [points or FIRST_POINTS] * (len(net.sizes) - 2)
     for stop in sorted({*events, *marks, minibatches}):
         spent += _seconds(net.device, lambda: training.train(stop - training.done))  # noqa: B023
         for _ in range(events.count(stop)):
             before = look(training.net)
-            records += grow_all(training, len(around), method, points, fresh, ridge)
+            records += grow_all(training, len(around), counts, method, fresh, ridge, scaled)
+            counts = counts if points else more_points(training.net, counts)
             around.append((before, look(training.net)))
         if stop in marks:
             looks.append(look(training.net))
@@ -109,22 +115,32 @@ def tiny(
 def grow_all(
     training: Training,
     growth: int,
+    counts: Sequence[float],
     method: str = "optimal",
-    points: int | None = None,
     fresh: bool = False,
     ridge: float = 0.0,
+    scaled: bool = False,
 ) -> list[Growth]:
-    """Widen every hidden layer of the networks in training, one after the other; `growth` counts from 0."""
+    """Widen every hidden layer of the networks in training, one after the other, each on so many points (or all there are).
+
+    `growth` counts from 0; with the seeds it fixes which points are drawn.
+    """
     records = []
-    for layer in range(len(training.net.sizes) - 2):
+    for layer, count in enumerate(counts):
         net, available = training.net, training.points
-        count = min(points or estimation_points(net, layer, growth), available)
+        count = min(round(count), available)
         rngs = [np.random.default_rng([seed, 2**31, growth, layer]) for seed in training.seeds]
         drawn = [np.stack([rng.choice(available, count, replace=False) for rng in rngs]) for _ in range(1 + fresh)]
-        data = [training.at(torch.as_tensor(d).to(net.device)) for d in drawn]
+        drawn = [torch.as_tensor(d).to(net.device) for d in drawn]
+        group = max(1, MOST_ENTRIES // (count * sum(net.sizes)))
 
-        def one_layer(net=net, layer=layer, data=data, rngs=rngs):
-            wide, record = widened(net, layer, *data[0], method, rngs, data[-1], ridge)
+        def one_layer(net=net, layer=layer, drawn=drawn, rngs=rngs, group=group):
+            done = []
+            for b in range(0, len(rngs), group):
+                some = slice(b, b + group)
+                data = [training.at(d, some) for d in drawn]
+                done.append(widened(net[some], layer, *data[0], method, rngs[some], data[-1], ridge, scaled))
+            wide, record = done[0] if len(done) == 1 else _joined(done)
             training.become(wide)
             training.prepare()
             records.append(replace(record, minibatch=training.done))
@@ -134,7 +150,19 @@ def grow_all(
     return records
 
 
-def widened(net, layer: int, x: Tensor, y: Tensor, method: str, rngs, search=None, ridge: float = 0.0) -> tuple[object, Growth]:
+def _joined(done: list[tuple]) -> tuple[object, Growth]:
+    """Networks that were widened in groups as one batch, with one record."""
+    nets, records = zip(*done)
+    together = lambda parts: [torch.cat(p) for p in zip(*parts)]  # noqa: E731
+    wide = nets[0].with_layers(together(n.weights for n in nets), together(n.biases for n in nets))
+    values = torch.cat([r.singular_values for r in records])
+    rest = {name: torch.cat([getattr(r, name) for r in records], dim=1) for name in ("amplitudes", "losses")}
+    return wide, replace(records[0], singular_values=values, **rest)
+
+
+def widened(
+    net, layer: int, x: Tensor, y: Tensor, method: str, rngs, search=None, ridge: float = 0.0, scaled: bool = False
+) -> tuple[object, Growth]:
     """The networks with one layer wider, decided in double precision on points `x` `(B, n, in)` of each network's own.
 
     First the old outgoing weights make their best move, then come the new neurons, each step with the amplitude that a line
@@ -150,6 +178,7 @@ def widened(net, layer: int, x: Tensor, y: Tensor, method: str, rngs, search=Non
         moment = lambda inputs: ridge_moment(inputs, ridge) if ridge else None  # noqa: E731
         if method == "optimal":
             new = _filled(optimal_neurons(exact, layer, x, y, k, loss=kind, moment=moment(below)), k)
+            new = new if scaled else unscaled(new)
         if ridge or method != "optimal":
             goal = desired_update(exact, layer + 1, x, y, kind)
             new = replace(new, update=best_update(here, goal, moment(here)))
@@ -206,13 +235,21 @@ def widths_after(growths: int, widths: Sequence[int] = (1, 1), inputs: int = 784
     return sizes[1:-1]
 
 
-def estimation_points(net, layer: int, growth: int) -> int:
-    """On how many points the neurons of a layer are decided: 100 at the first growth, then 100 sqrt(max of both neighbours).
+def more_points(net, counts: Sequence[float]) -> list[float]:
+    """On how many points the next growth of each hidden layer is decided: those of the last, times the root of a width.
 
-    The paper multiplies the number of before by this root at every growth, which soon asks for more points than there are.
+    That width is the larger one of the layers before and after, as they are now. (S1, Appendix C)
     """
-    wider = max(net.sizes[layer], net.sizes[layer + 2])
-    return FIRST_POINTS if growth == 0 else round(FIRST_POINTS * wider**0.5)
+    return [n * max(net.sizes[layer], net.sizes[layer + 2]) ** 0.5 for layer, n in enumerate(counts)]
+
+
+def unscaled(new: NewNeurons) -> NewNeurons:
+    """The neurons as the paper's Proposition 3.2 prints them, all of one size: without sqrt(lambda_k) on both sides."""
+    size = torch.linalg.vector_norm(new.outgoing, dim=-2)
+    factor = torch.where(size > 0, 1 / size, 0.0)
+    return replace(
+        new, incoming=new.incoming * factor[..., None], bias=new.bias * factor, outgoing=new.outgoing * factor[..., None, :]
+    )
 
 
 def random_neurons(net, layer: int, k: int, rngs: Sequence[np.random.Generator]) -> NewNeurons:

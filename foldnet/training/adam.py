@@ -9,14 +9,14 @@ BETAS = (0.9, 0.999)
 EPSILON = 1e-8
 
 
-def adam(gradient: Tensor, first: Tensor, second: Tensor, age: Tensor, rate: Tensor | float) -> Tensor:
+def adam(gradient: Tensor, first: Tensor, second: Tensor, age: Tensor, rate: Tensor | float, betas=BETAS) -> Tensor:
     """What torch.optim.Adam subtracts from parameters `(B, P)` for this gradient; `first` and `second`, its memory, move on.
 
     `age` counts the steps of a parameter, this one included, in float64: `()`, or `(P,)` where some are younger than others. It
     is a tensor, and the memory stays where it is, so that a CUDA graph can replay the step.
     """
-    first.lerp_(gradient, 1 - BETAS[0])
-    second.mul_(BETAS[1]).addcmul_(gradient, gradient, value=1 - BETAS[1])
+    first.lerp_(gradient, 1 - betas[0])
+    second.mul_(betas[1]).addcmul_(gradient, gradient, value=1 - betas[1])
     # what the averages would be if every gradient had been 1
-    seen = [torch.rsub(torch.pow(beta, age), 1).to(first.dtype) for beta in BETAS]
+    seen = [torch.rsub(torch.pow(beta, age), 1).to(first.dtype) for beta in betas]
     return (rate / seen[0]) * first / second.sqrt().div_(seen[1].sqrt_()).add_(EPSILON)

@@ -10,6 +10,7 @@ from foldnet.data import stored
 from foldnet.experiments import tiny_mnist
 from foldnet.growth import tiny
 from foldnet.growth.minibatches import Training
+from foldnet.growth.neurons import optimal_neurons
 from foldnet.growth.smooth import SmoothNet
 from foldnet.growth.widen import widen
 
@@ -216,10 +217,40 @@ def test_looks_fall_on_the_marks_and_around_each_growth():
     assert run.seconds[-1] > sum(r.seconds for r in run.growths) > 0
 
 
-def test_points_follow_the_rule():
-    net = nets(1, (784, 110, 51, 10))
-    assert [tiny.estimation_points(net, 0, g) for g in (0, 1)] == [100, 2800]
-    assert [tiny.estimation_points(net, 1, g) for g in (0, 1)] == [100, 1049]
+def test_points_follow_the_printed_rule_until_there_are_no_more():
+    """Appendix C of the paper: 100 at first, then times the root of the wider neighbour, after every growth of all layers."""
+    counts, seen = [tiny.FIRST_POINTS] * 2, []
+    for g in range(1, 4):
+        counts = tiny.more_points(nets(1, (784, *tiny.widths_after(g), 10)), counts)
+        seen.append([round(n) for n in counts])
+    assert seen == [[2800, 316], [78400, 1000], [2195200, 4123]]
+    run = tiny.tiny(start(), X, Y, 3, 1, 4, lr=1e-2, batch_size=20)
+    assert [r.points for r in run.growths] == [60] * 6  # 100 and more are asked for, 60 are there
+
+
+def test_printed_neurons_are_all_of_one_size_and_scaled_ones_are_not():
+    net, x, y = nets(2, (6, 3, 2, 4)), torch.as_tensor(X).expand(2, -1, -1), torch.as_tensor(Y).expand(2, -1)
+    new = optimal_neurons(net, 0, x, y, loss="cross_entropy")
+    plain = tiny.unscaled(new)
+    root = new.singular_values[:, : new.bias.shape[1]].sqrt()
+    assert torch.allclose(plain.outgoing.norm(dim=-2), torch.ones_like(root))
+    assert torch.allclose(plain.outgoing * root[:, None], new.outgoing)
+    assert torch.allclose(plain.incoming * root[..., None], new.incoming)
+    assert torch.allclose(plain.bias * root, new.bias)
+    rngs = [np.random.default_rng(b) for b in range(2)]
+    grown = [tiny.widened(net, 0, x, y, "optimal", rngs, scaled=s)[0] for s in (False, True)]
+    size = [g.weights[1][..., 3:].norm(dim=-2) for g in grown]
+    assert torch.allclose(size[0], torch.ones_like(size[0]))
+    assert torch.allclose(size[1], root)
+
+
+def test_networks_widened_in_groups_are_those_widened_together(monkeypatch):
+    together = grown(look=lambda net: net.sizes)
+    monkeypatch.setattr(tiny, "MOST_ENTRIES", 1)
+    alone = grown(look=lambda net: net.sizes)
+    assert largest_gap(together.net.weights, alone.net.weights) < 1e-9
+    for a, b in zip(together.growths, alone.growths):
+        assert largest_gap([a.losses, a.amplitudes, a.singular_values], [b.losses, b.amplitudes, b.singular_values]) < 1e-9
 
 
 def test_bad_growth_is_refused_in_a_sentence():
