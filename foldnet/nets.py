@@ -21,7 +21,8 @@ class Network:
     """A fully connected network, or a batch of them with the same shape: what `ReLUNet` and its smooth relatives share.
 
     `weights[l]` has shape `(*batch, out, in)` and `biases[l]` shape `(*batch, out)`. The last layer is affine; every layer
-    before it is followed by `activate`. Nothing changes a network in place: every method returns a new value.
+    before it is hidden, followed by `activate`. Layers, hidden or not, count from 0: layer l has `weights[l]`, everywhere in
+    foldnet. Nothing changes a network in place: every method returns a new value.
     """
 
     weights: tuple[Tensor, ...]

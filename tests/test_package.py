@@ -109,6 +109,43 @@ def test_imports_are_found_wherever_they_stand(tmp_path, where, source, rooms):
     assert imported(source, tmp_path / where, tmp_path) == rooms
 
 
+def borrowed(source: str) -> set[str]:
+    """Private names that a file takes from other modules of foldnet; private modules are no names."""
+    froms = [n for n in ast.walk(ast.parse(source)) if isinstance(n, ast.ImportFrom) and (n.level or "foldnet" in n.module)]
+    names = {alias.name for node in froms for alias in node.names if alias.name.startswith("_")}
+    return names - {path.stem for path in MODULES}
+
+
+def defined(source: str) -> set[str]:
+    """The public functions, classes and constants of a file."""
+    found = set()
+    for node in ast.parse(source).body:
+        targets = node.targets if isinstance(node, ast.Assign) else []
+        found |= {n.id for target in targets for n in ast.walk(target) if isinstance(n, ast.Name)}
+        found |= {node.name} if isinstance(node, (ast.FunctionDef, ast.ClassDef)) else set()
+    return {name for name in found if not name.startswith("_")}
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: p.relative_to(PACKAGE).as_posix())
+def test_private_names_stay_at_home(path):
+    assert not borrowed(path.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("wing", sorted(WINGS))
+def test_a_name_has_one_meaning_in_a_wing(wing):
+    files = [path for path in (PACKAGE / wing).glob("[!_]*.py")]
+    names = [name for path in files for name in defined(path.read_text(encoding="utf-8"))]
+    assert len(names) > 9
+    assert not {name for name in names if names.count(name) > 1}
+
+
+def test_the_rules_about_names_see_what_they_should():
+    imports = "from .a import b, _c\nfrom foldnet.nets import _tensor\nfrom . import _paths\nfrom numpy import _x\n"
+    source = imports + "D, _e = 1, 2\ndef f(): pass"
+    assert borrowed(source) == {"_c", "_tensor"}
+    assert defined(source) == {"D", "f"}
+
+
 @pytest.mark.parametrize("path", MODULES, ids=lambda p: p.relative_to(PACKAGE).as_posix())
 def test_a_module_can_be_held_in_the_head(path):
     text = path.read_text(encoding="utf-8")

@@ -87,9 +87,9 @@ def log2_network_functions(n: int, widths: Sequence[int]) -> float:
     if not widths or min(widths) < 1:
         raise ValueError(f"each hidden layer has at least one node; got widths {tuple(widths)}")
     total, parameters, before = 0.0, 0, n
-    for layer, k in enumerate((*widths, 1), 1):
+    for degree, k in enumerate((*widths, 1), 1):
         parameters += k * (before + 1)
         polynomials = k * 2**n
-        ways = 1 + parameters * log2(2 * e * polynomials * layer / parameters) if polynomials >= parameters else polynomials
+        ways = 1 + parameters * log2(2 * e * polynomials * degree / parameters) if polynomials >= parameters else polynomials
         total, before = total + min(ways, polynomials), k
     return total

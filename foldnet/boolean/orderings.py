@@ -15,7 +15,7 @@ import numpy as np
 
 from .functions import corners
 
-MOST_INPUTS = 6
+MOST_ORDERED = 6
 # No determinant of an n x n matrix of -1, 0, 1 is larger: the values of Hadamard's problem.
 LARGEST_DETERMINANT = {1: 1, 2: 2, 3: 4, 4: 16, 5: 48, 6: 160}
 LARGEST_WEIGHT = {1: 1, 2: 2, 3: 4, 4: 10, 5: 30, 6: 114}  # what the last orders need
@@ -99,5 +99,5 @@ def tree(order: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _check(n: int) -> None:
-    if not 1 <= n <= MOST_INPUTS:
-        raise ValueError(f"the orders are listed for 1 to {MOST_INPUTS} inputs; got n = {n} (for 7 there are 214,580,603)")
+    if not 1 <= n <= MOST_ORDERED:
+        raise ValueError(f"the orders are listed for 1 to {MOST_ORDERED} inputs; got n = {n} (for 7 there are 214,580,603)")

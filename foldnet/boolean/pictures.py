@@ -38,7 +38,7 @@ def cube(ax, f, n: int | None = None, at: np.ndarray | None = None, title: str =
     ax.set_title(title)
 
 
-def line(ax, f, weights, n: int | None = None, height: float = 0.0) -> None:
+def projected(ax, f, weights, n: int | None = None, height: float = 0.0) -> None:
     """Draw the corners where a projection puts them, at one height."""
     t = table(f, n)
     where = corners(inputs_of(t)) @ np.asarray(weights, dtype=float)

@@ -12,7 +12,7 @@ from math import comb
 import numpy as np
 
 from .functions import corners, influence, inputs_of, symmetries, table
-from .orderings import MOST_INPUTS, orderings, orders, tree
+from .orderings import MOST_ORDERED, orderings, orders, tree
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +51,7 @@ def swaps(f, n: int | None = None, threads: int | None = None) -> np.ndarray | i
     if t.ndim == 1:
         return int(_over_symmetries(t, threads).min())
     flat = t.reshape(-1, 2**n)
-    if n == MOST_INPUTS:
+    if n == MOST_ORDERED:
         found = np.array([_over_symmetries(one, threads).min() for one in flat], dtype=np.int64)
     else:
         half = symmetries(n)[: len(symmetries(n)) // 2 or 1]
@@ -134,8 +134,8 @@ def swaps_at_least(f, n: int | None = None) -> np.ndarray | int:
 
 
 def _check_exact(n: int) -> None:
-    if n > MOST_INPUTS:
+    if n > MOST_ORDERED:
         raise ValueError(
-            f"swaps values are exact for at most {MOST_INPUTS} inputs; got {n}: "
+            f"swaps values are exact for at most {MOST_ORDERED} inputs; got {n}: "
             "swaps_at_most and swaps_at_least give bounds for more"
         )

@@ -45,10 +45,11 @@ from ..data import Row, digits
 from ..growth.methods import METHODS, kind, loss
 from ..growth.minibatches import Training
 from ..growth.tasks import TASKS, one_hot
+from ..growth.typical import accuracy
 from ..nets import ReLUNet, stack
 from .runner import device
 
-RATES, BUDGET, EVERY, MARK = (0.003, 0.01, 0.03), 3000, 300, 100
+LRS, BUDGET, EVERY, MARK = (0.003, 0.01, 0.03), 3000, 300, 100
 RACE, TUNING = range(200), range(200, 250)
 WIDTHS = {**{task: range(2, 9) for task in TASKS}, "digits": range(4, 33, 4)}
 GROWING = tuple(METHODS)
@@ -56,12 +57,12 @@ ARMS = (*GROWING, "scratch", "wide")
 
 
 def cells() -> list[dict]:
-    return [{"task": task, "method": method, "rate": rate} for task in WIDTHS for method in ARMS for rate in RATES]
+    return [{"task": task, "method": method, "lr": lr} for task in WIDTHS for method in ARMS for lr in LRS]
 
 
-def cell(task: str, method: str, rate: float) -> dict:
+def cell(task: str, method: str, lr: float) -> dict:
     """Test errors and training losses of the 200 race seeds, validation of the tuning seeds, and the mean course of the race."""
-    done = race(task, method, rate, [*RACE, *TUNING], where=device())
+    done = race(task, method, lr, [*RACE, *TUNING], where=device())
     count = len(RACE)
     points = done.data.test[0].shape[1]
     wrong = (points * (1 - done.accuracy[:, :count])).round().long()
@@ -129,7 +130,7 @@ class Race:
     data: Data
 
 
-def race(task: str, method, rate: float, seeds, budget: int = BUDGET, where: str = "cpu") -> Race:
+def race(task: str, method, lr: float, seeds, budget: int = BUDGET, where: str = "cpu") -> Race:
     """Train a network for each seed with one method, by name or as a function; no seed depends on the seeds beside it."""
     given, widths = data(task, seeds, where), list(WIDTHS[task])
     (x, y) = given.train
@@ -143,7 +144,7 @@ def race(task: str, method, rate: float, seeds, budget: int = BUDGET, where: str
     inputs, out = x.shape[2], y.shape[2]
     nets = stack([ReLUNet.random((inputs, stages[0], out), seed=10_000 + seed) for seed in seeds]).to(where)
     rng = [np.random.default_rng([seed, 1]) for seed in seeds]
-    training = Training(nets, x, y, loss=kind(nets), lr=rate, batch_size=None)
+    training = Training(nets, x, y, loss=kind(nets), lr=lr, batch_size=None)
     spent, work, kept, course = 0, 0.0, [], []
 
     def note():
@@ -183,13 +184,6 @@ def products(nets, gradient: bool = True) -> int:
     return width * (2 * inputs + 3 * out) if gradient else width * (inputs + out)
 
 
-def accuracy(nets: ReLUNet, x: Tensor, y: Tensor) -> Tensor:
-    """The share of points that each network puts into the right class, `(B,)`."""
-    z = nets(x)
-    right = (z > 0) == (y > 0.5) if y.shape[-1] == 1 else (z.argmax(-1) == y.argmax(-1)).unsqueeze(-1)
-    return right.double().mean((-1, -2))
-
-
 def equal_work(task: str) -> int:
     """The last mark at which a network of the final width has cost no more multiply-adds than one that grew at no charge."""
     *early, final = WIDTHS[task]
@@ -204,7 +198,7 @@ def equal_work(task: str) -> int:
 class Standing:
     """A method on a task: accuracy and difference as (mean, low, high) with 95 % intervals, successes likewise, and a verdict."""
 
-    rate: float
+    lr: float
     accuracy: tuple[float, float, float]
     loss: float
     success: tuple[float, float, float]
@@ -215,7 +209,7 @@ class Standing:
 def chosen(rows: list[Row]) -> dict[tuple[str, str], Row]:
     """For each (task, method) the stored row at the rate with the best mean validation accuracy, the smaller rate on a tie."""
     best: dict[tuple[str, str], Row] = {}
-    for row in sorted(rows, key=lambda row: row.cell["rate"]):
+    for row in sorted(rows, key=lambda row: row.cell["lr"]):
         key = row.cell["task"], row.cell["method"]
         if key not in best or row["validation"] > best[key]["validation"]:
             best[key] = row
@@ -246,7 +240,7 @@ def standings(rows: list[Row], rival: str = "scratch", key: str = "wrong") -> di
             hits = stats.binomtest(int((right >= goal - 1e-9).sum()), len(right))
             interval = hits.proportion_ci(method="wilson")
             found[task, method] = Standing(
-                rate=row.cell["rate"],
+                lr=row.cell["lr"],
                 accuracy=_interval(right),
                 loss=float(np.mean(row["loss"])),
                 success=(hits.statistic, interval.low, interval.high),

@@ -17,7 +17,8 @@ import torch
 from ..data import mnist
 from ..growth.minibatches import Training
 from ..growth.smooth import SmoothNet
-from ..growth.tiny import Run, accuracy, tiny, widths_after
+from ..growth.tiny import Run, tiny, widths_after
+from ..growth.typical import accuracy
 from .runner import device
 
 REPEATS, START = 20, (1, 1)

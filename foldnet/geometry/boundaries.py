@@ -28,7 +28,7 @@ def margin(net, x) -> Tensor:
     return z[..., 1] - z[..., 0]
 
 
-def boundary(net, x, predicted, true) -> tuple[Tensor, Tensor]:
+def hyperplane(net, x, predicted, true) -> tuple[Tensor, Tensor]:
     """Normal `(*batch, n, in)` and offset `(*batch, n)` of the hyperplane where two classes tie, continued from the segment at x.
 
     Rows `predicted` minus rows `true` of the affine map, both `(*batch, n)` or one number (S0-def-decision-boundary).

@@ -66,7 +66,7 @@ def line_search(loss_of: Callable[[Tensor], Tensor], zero: Tensor, least=2.0**-1
 def best_amplitude(
     net: Network, layer: int, new: NewNeurons, x, y, loss: str | Callable = "mse", split: float = 1.0, update=None, **search
 ) -> Amplitude:
-    """The amplitude with which `grow(net, layer, new, amplitude, split=split)` has the smallest mean loss on these points.
+    """The amplitude with which `with_neurons(net, layer, new, amplitude, split=split)` has the smallest mean loss on the points.
 
     `update="only"` searches the amplitude of the old weights' best move instead, without new neurons; a number or tensor
     `(*batch,)` is that amplitude, applied already. Only what lies beyond the layer is computed again at each look.

@@ -8,7 +8,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..geometry.boundaries import boundary, creases, logits, margin, project, segment  # noqa: F401
+from ..geometry.boundaries import creases, logits, margin, project, segment  # noqa: F401
+from ..geometry.boundaries import hyperplane as boundary
 from .typical import labels, losses, predictions, typical
 from .widen import widen
 

@@ -16,7 +16,7 @@ from torch.nn.functional import pad
 
 from ..training.losses import losses, output_gradient
 from .amplitude import best_amplitude
-from .folding import fold as one_fold
+from .folding import fold
 from .neurons import moved, optimal_neurons
 from .widen import widen
 
@@ -99,7 +99,7 @@ def gradmax(nets, x: Tensor, y: Tensor, k: int, rng: Sequence[np.random.Generato
     return Proposal(old, incoming, bias, outgoing, gradients=1, products=nets.sizes[0] * nets.sizes[2])
 
 
-def tiny(nets, x: Tensor, y: Tensor, k: int, rng: Sequence[np.random.Generator]) -> Proposal:
+def optimal(nets, x: Tensor, y: Tensor, k: int, rng: Sequence[np.random.Generator]) -> Proposal:
     """TINY: the best update of the output layer, then the best neurons for what is left, both with a line-searched amplitude.
 
     The function changes on purpose, and never to a higher training loss. The amplitude is shared evenly by both sides of a
@@ -126,7 +126,7 @@ def tiny(nets, x: Tensor, y: Tensor, k: int, rng: Sequence[np.random.Generator])
     )
 
 
-def fold(nets, x: Tensor, y: Tensor, k: int, rng: Sequence[np.random.Generator]) -> Proposal:
+def folds(nets, x: Tensor, y: Tensor, k: int, rng: Sequence[np.random.Generator]) -> Proposal:
     """Folds at k typical mistakes of each network, one neuron each; an instance that has its fold is left out of the search.
 
     A fold changes no output by more than 0.1 on the data. Without a mistake, the instance of the highest loss is taken.
@@ -142,7 +142,7 @@ def fold(nets, x: Tensor, y: Tensor, k: int, rng: Sequence[np.random.Generator])
 def _folds(net, x: Tensor, y: Tensor, k: int, rng: np.random.Generator) -> tuple[Tensor, Tensor, Tensor]:
     found = []
     for _ in range(k):
-        found.append(one_fold(net, x, y, seed=int(rng.integers(2**31)), size=CHANGE))
+        found.append(fold(net, x, y, seed=int(rng.integers(2**31)), size=CHANGE))
         left = (x != found[-1].instance).any(-1)
         x, y = x[left], y[left]
     return tuple(
@@ -177,4 +177,4 @@ def _zeros(nets, k: int) -> Tensor:
     return torch.zeros(*nets.batch_shape, nets.sizes[2], k, dtype=nets.dtype, device=nets.device)
 
 
-METHODS = {"tiny": tiny, "gradmax": gradmax, "fold": fold, "split": split, "random": random}
+METHODS = {"tiny": optimal, "gradmax": gradmax, "fold": folds, "split": split, "random": random}

@@ -116,7 +116,7 @@ def _best(moment: SecondMoment, asked: Tensor, size: Tensor, k: int | None) -> t
     return (moment.weights(directions(k)) * root).mT, v[..., :k, :].mT * root, singular, rank
 
 
-def grow(net: Network, layer: int, new: NewNeurons, amplitude=1.0, update=0.0, split: float = 1.0) -> Network:
+def with_neurons(net: Network, layer: int, new: NewNeurons, amplitude=1.0, update=0.0, split: float = 1.0) -> Network:
     """The network with the new neurons, and with `update` times the best move of the old weights of the next layer.
 
     `amplitude` and `update` are numbers or tensors `(*batch,)`. The amplitude multiplies the incoming weights (so the paper)

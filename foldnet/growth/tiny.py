@@ -16,15 +16,15 @@ from .amplitude import best_amplitude
 from .expressivity import best_update, desired_update, layer_inputs, no_update
 from .minibatches import Training
 from .moments import SecondMoment, gram
-from .neurons import NewNeurons, grow, optimal_neurons
+from .neurons import NewNeurons, optimal_neurons, with_neurons
 
-METHODS = ("optimal", "random", "random, old moved")
+SOURCES = ("optimal", "random", "random, old moved")  # of new neurons, and whether the old ones move
 FIRST_POINTS = 100
 MOST_ENTRIES = 10**9  # activations held at once while a layer grows; more networks are done in groups
 
 
 @dataclass(frozen=True, eq=False)
-class Growth:
+class Widening:
     """One hidden layer made wider: when (`minibatch`), which (`layer`, 0 is the first), on how many `points` it was decided.
 
     `singular_values` `(B, r)` rate the directions (none for random neurons). `amplitudes` `(2, B)` are those of the move of the
@@ -53,7 +53,7 @@ class Run:
     net: object
     looks: list
     seconds: list[float]
-    growths: list[Growth]
+    growths: list[Widening]
     around: list[tuple]
 
 
@@ -86,8 +86,8 @@ def tiny(
     line searches look at other points than the neurons were fitted to; `ridge` adds that share of the mean square of a layer's
     inputs to the diagonal of their second moment; `scaled` gives neuron k the factor sqrt(lambda_k) on both sides.
     """
-    if method not in METHODS:
-        raise ValueError(f"method is one of {', '.join(map(repr, METHODS))}; got {method!r}")
+    if method not in SOURCES:
+        raise ValueError(f"method is one of {', '.join(map(repr, SOURCES))}; got {method!r}")
     if min(growths, delay) < 0 or growths * delay > minibatches:
         raise ValueError(f"{growths} growths, {delay} minibatches apart, do not fit into {minibatches} minibatches")
     marks = sorted(set(marks))
@@ -120,7 +120,7 @@ def grow_all(
     fresh: bool = False,
     ridge: float = 0.0,
     scaled: bool = False,
-) -> list[Growth]:
+) -> list[Widening]:
     """Widen every hidden layer of the networks in training, one after the other, each on so many points (or all there are).
 
     `growth` counts from 0; with the seeds it fixes which points are drawn.
@@ -150,7 +150,7 @@ def grow_all(
     return records
 
 
-def _joined(done: list[tuple]) -> tuple[object, Growth]:
+def _joined(done: list[tuple]) -> tuple[object, Widening]:
     """Networks that were widened in groups as one batch, with one record."""
     nets, records = zip(*done)
     together = lambda parts: [torch.cat(p) for p in zip(*parts)]  # noqa: E731
@@ -162,7 +162,7 @@ def _joined(done: list[tuple]) -> tuple[object, Growth]:
 
 def widened(
     net, layer: int, x: Tensor, y: Tensor, method: str, rngs, search=None, ridge: float = 0.0, scaled: bool = False
-) -> tuple[object, Growth]:
+) -> tuple[object, Widening]:
     """The networks with one layer wider, decided in double precision on points `x` `(B, n, in)` of each network's own.
 
     First the old outgoing weights make their best move, then come the new neurons, each step with the amplitude that a line
@@ -185,10 +185,10 @@ def widened(
     seen, labels = (x, y) if search is None else (search[0].to(torch.float64), search[1])
     first = best_amplitude(exact, layer, new, seen, labels, kind, update="only")
     second = best_amplitude(exact, layer, new, seen, labels, kind, update=first.amplitude)
-    wide = grow(exact, layer, new, second.amplitude, update=first.amplitude)
+    wide = with_neurons(exact, layer, new, second.amplitude, update=first.amplitude)
     idle = torch.arange(k, device=net.device) >= new.rank.unsqueeze(-1)
     wide.weights[layer][..., -k:, :][idle] = drawn.incoming[idle]
-    record = Growth(
+    record = Widening(
         minibatch=-1,
         layer=layer,
         points=x.shape[-2],
@@ -262,12 +262,6 @@ def random_neurons(net, layer: int, k: int, rngs: Sequence[np.random.Generator])
     still = no_update(*(incoming.new_zeros(len(rngs), 0, width) for width in (here, out)))  # seen at no point
     all_of_them = torch.full_like(none[..., 0], k, dtype=torch.int64)
     return NewNeurons(incoming, none, outgoing, none[..., :0], all_of_them, none[..., 0], still)
-
-
-def accuracy(net, x: Tensor, y: Tensor) -> Tensor:
-    """The share `(B,)` of points that each network puts into the right class."""
-    with torch.no_grad():
-        return (net(x).argmax(-1) == y).double().mean(-1)
 
 
 def _seconds(device: torch.device, work: Callable[[], None]) -> float:

@@ -14,6 +14,7 @@ def predictions(net, x) -> Tensor:
     return logits(net, x).argmax(-1)
 
 
+@torch.no_grad()
 def accuracy(net, x, y) -> Tensor:
     """The share of instances predicted correctly, `(*batch,)`; `y` as in `labels`."""
     guess = predictions(net, x)

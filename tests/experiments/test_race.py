@@ -123,11 +123,11 @@ def test_the_stored_run_is_complete():
 
 
 def test_the_rate_is_chosen_by_validation_and_the_smaller_on_a_tie():
-    def row(rate, validation):
-        return Row({"task": "sine", "method": "fold", "rate": rate}, {"validation": validation}, 1.0, "abc")
+    def row(lr, validation):
+        return Row({"task": "sine", "method": "fold", "lr": lr}, {"validation": validation}, 1.0, "abc")
 
-    assert race.chosen([row(0.03, 0.9), row(0.01, 0.95), row(0.003, 0.8)])["sine", "fold"].cell["rate"] == 0.01
-    assert race.chosen([row(0.03, 0.9), row(0.01, 0.9), row(0.003, 0.8)])["sine", "fold"].cell["rate"] == 0.01
+    assert race.chosen([row(0.03, 0.9), row(0.01, 0.95), row(0.003, 0.8)])["sine", "fold"].cell["lr"] == 0.01
+    assert race.chosen([row(0.03, 0.9), row(0.01, 0.9), row(0.003, 0.8)])["sine", "fold"].cell["lr"] == 0.01
 
 
 @pytest.mark.parametrize(("rival", "key", "count"), [("scratch", "wrong", 20), ("random", "wrong", 16)])
@@ -164,5 +164,5 @@ def test_the_conclusions_of_the_chapter_hold():
     for task in race.TASKS:
         assert right[task, "wide"] >= max(right[task, m] for m in race.GROWING)
     assert right["digits", "random"] > right["digits", "wide"]
-    assert {best["digits", m].cell["rate"] for m in race.ARMS} == {0.003}
-    assert {best[t, "gradmax"].cell["rate"] for t in race.TASKS} == {0.03}
+    assert {best["digits", m].cell["lr"] for m in race.ARMS} == {0.003}
+    assert {best[t, "gradmax"].cell["lr"] for t in race.TASKS} == {0.03}

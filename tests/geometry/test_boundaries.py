@@ -5,7 +5,7 @@ import pytest
 import torch
 from scipy.optimize import minimize
 
-from foldnet.geometry.boundaries import boundary, creases, logits, margin, project, segment
+from foldnet.geometry.boundaries import creases, hyperplane, logits, margin, project, segment
 from foldnet.nets import ReLUNet
 
 
@@ -33,7 +33,7 @@ def test_on_the_boundary_the_two_classes_tie(out, leak):
     net = ReLUNet.random((3, 5, out), init="glorot", leak=leak, seed=2)
     x = points(3, seed=2)
     i, j = 0, max(out, 2) - 1
-    w, b = boundary(net, x, i, j)
+    w, b = hyperplane(net, x, i, j)
     z = logits(net, x)
     assert torch.allclose((w * x).sum(-1) + b, z[:, i] - z[:, j], atol=1e-12)
     foot = project(x, w, b)

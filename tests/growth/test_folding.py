@@ -6,7 +6,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from foldnet.geometry.boundaries import boundary
+from foldnet.geometry.boundaries import hyperplane
 from foldnet.growth.folding import fold, fold_neuron, grow
 from foldnet.growth.tasks import one_hot, sine
 from foldnet.growth.typical import losses, predictions
@@ -69,7 +69,7 @@ def test_the_boundary_bends_by_the_stated_normal_and_stays_on_the_other_side():
     grown, i, j = grow(net, found), int(found.predicted), int(found.true)
     step = 1e-6 * found.incoming[0]
     for side, extra in ((-1, 0.0), (1, 1.0)):
-        w, b = boundary(grown, (found.point + side * step)[None], i, j)
+        w, b = hyperplane(grown, (found.point + side * step)[None], i, j)
         jump = (found.outgoing[i, 0] - found.outgoing[j, 0]) * found.incoming[0]
         assert torch.allclose(w[0], found.normal + extra * jump, atol=1e-10)
         assert abs(w[0] @ found.point + b[0]) < 1e-10  # both half-boundaries pass through x_f

@@ -10,7 +10,7 @@ from scipy.optimize import minimize
 from foldnet.growth.amplitude import best_amplitude, line_search
 from foldnet.growth.expressivity import best_update, desired_update, layer_inputs, point_losses
 from foldnet.growth.moments import SecondMoment, cross, gram, moment_of, tall_svd, with_one
-from foldnet.growth.neurons import grow, moved, optimal_neurons, second_moment
+from foldnet.growth.neurons import moved, optimal_neurons, second_moment, with_neurons
 from foldnet.growth.smooth import SmoothNet
 from foldnet.nets import ReLUNet, stack
 
@@ -90,7 +90,7 @@ def test_gain_is_the_slope_of_the_loss(kind, layer, old, seed):
     new = optimal_neurons(net, layer, x, y, 2, old=old)
     start, large = mean_loss(net, x, y), max(1.0, float(new.incoming.abs().max()) if new.rank else 1.0)
     for split, h in ((1.0, 1e-6 / large), (0.5, 1e-9 / large)):
-        near, far = ((start - mean_loss(grow(net, layer, new, t, split=split), x, y)) / t for t in (h, 4 * h))
+        near, far = ((start - mean_loss(with_neurons(net, layer, new, t, split=split), x, y)) / t for t in (h, 4 * h))
         slope = (4 * near - far) / 3 if split == 1 else 2 * near - far  # the next term: h more or, with half in each, its root
         rounding = 8 * torch.finfo(torch.float64).eps * start.item() / h
         assert slope == pytest.approx(new.gain.item(), rel=1e-3, abs=1e-6 + rounding)
@@ -170,7 +170,7 @@ def test_a_batch_is_its_networks(kind, loss):
         assert torch.allclose((new.outgoing @ new.incoming)[i, j], product[0], atol=1e-9)
         assert torch.allclose(new.gain[i, j], one.gain, atol=1e-11)
         assert torch.allclose(best.loss[i, j], best_amplitude(nets[i, j], 1, one, x, y, loss).loss, atol=1e-9)
-    assert torch.allclose(best.loss, mean_loss(grow(nets, 1, new, best.amplitude), x, _rows(y, loss), loss), atol=1e-12)
+    assert torch.allclose(best.loss, mean_loss(with_neurons(nets, 1, new, best.amplitude), x, _rows(y, loss), loss), atol=1e-12)
     assert (best.loss <= best.start).all()
     assert (best.amplitude > 0).any()
 
@@ -202,10 +202,10 @@ def test_amplitude_zero_keeps_the_function(kind, layer, seed, split):
     x, y = problem(seed=seed)
     net = NETS[kind]((6, 3, 5, 4), batch=2, seed=seed)
     new = optimal_neurons(net, layer, x, y, 2)
-    grown = grow(net, layer, new, 0.0, split=split)
+    grown = with_neurons(net, layer, new, 0.0, split=split)
     assert grown.sizes[layer + 1] == net.sizes[layer + 1] + new.bias.shape[-1]
     assert torch.allclose(grown(x), net(x), rtol=0, atol=1e-12)
-    assert torch.allclose(grow(net, layer, new, 1e-9, split=split)(x), net(x), rtol=0, atol=1e-6)
+    assert torch.allclose(with_neurons(net, layer, new, 1e-9, split=split)(x), net(x), rtol=0, atol=1e-6)
 
 
 def test_a_cached_moment_changes_nothing():
@@ -215,7 +215,7 @@ def test_a_cached_moment_changes_nothing():
     for _ in range(3):
         cached, fresh = (optimal_neurons(net, 0, x, y, 1, moment=m) for m in (moment, None))
         assert torch.equal(cached.incoming, fresh.incoming)
-        net = grow(net, 0, cached, 0.1)
+        net = with_neurons(net, 0, cached, 0.1)
     with pytest.raises(ValueError, match="reads 6 inputs; the second moment given has 5"):
         optimal_neurons(net, 0, x, y, 1, moment=second_moment(ReLUNet.random((5, 2, 4)), 0, x[:, :5]))
 
@@ -373,7 +373,7 @@ def test_nothing_to_gain():
     assert fitted.rank == 0
     assert fitted.incoming.shape == (0, 6)
     assert fitted.gain == 0
-    assert torch.equal(grow(net, 0, fitted)(x), net(x))
+    assert torch.equal(with_neurons(net, 0, fitted)(x), net(x))
     dead = ReLUNet([net.weights[0], net.weights[1], torch.ones(4, 4)], [net.biases[0], torch.full((4,), -1e3), torch.zeros(4)])
     new = optimal_neurons(dead, 0, x, y, 2)  # no point reaches the second layer: nothing is asked of it
     assert new.rank == 0
@@ -420,7 +420,7 @@ def test_bad_input_is_a_sentence():
         (lambda: optimal_neurons(net, 0, x, y, old="new"), "old is one of 'first'"),
         (lambda: optimal_neurons(net, 0, x, torch.arange(60) % 5, loss="cross_entropy"), "classes of a .* are 0 to 3"),
         (lambda: optimal_neurons(net, 0, x, y[:5]), "targets have shape"),
-        (lambda: grow(net, 0, optimal_neurons(net, 0, x, y, 1), -1.0), "at least 0; got -1"),
+        (lambda: with_neurons(net, 0, optimal_neurons(net, 0, x, y, 1), -1.0), "at least 0; got -1"),
     ]:
         with pytest.raises(ValueError, match=words):
             call()
@@ -462,7 +462,7 @@ def test_one_batch_of_growing_networks():
         new = optimal_neurons(nets, 0, x, y, 1)
         nets = moved(nets, 1, new.update, best_amplitude(nets, 0, new, x, y, update="only").amplitude)
         new = optimal_neurons(nets, 0, x, y, 1)
-        nets = grow(nets, 0, new, best_amplitude(nets, 0, new, x, y).amplitude)
+        nets = with_neurons(nets, 0, new, best_amplitude(nets, 0, new, x, y).amplitude)
         losses.append(mean_loss(nets, x, y))
     assert (torch.stack(losses).diff(dim=0) <= 1e-12).all()
     assert nets.sizes == (6, 5, 1)

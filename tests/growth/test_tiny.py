@@ -186,7 +186,7 @@ def test_a_rare_input_gets_a_large_weight_without_the_ridge_and_a_small_one_with
     assert weights[0] > 10 > 0.1 > weights[1]
 
 
-@pytest.mark.parametrize("method", tiny.METHODS)
+@pytest.mark.parametrize("method", tiny.SOURCES)
 @pytest.mark.parametrize("fresh", [False, True])
 def test_a_network_grows_the_same_alone_as_beside_others(method, fresh):
     options = {"lr": 1e-2, "batch_size": 20, "points": 40, "method": method, "fresh": fresh, "ridge": 0.01}
@@ -199,7 +199,7 @@ def test_random_neurons_move_no_old_weight_and_optimal_ones_do():
     x, y = torch.as_tensor(X).expand(2, -1, -1), torch.as_tensor(Y).expand(2, -1)
     net = nets(2, (6, 3, 2, 4))
     moved = {}
-    for method in tiny.METHODS:
+    for method in tiny.SOURCES:
         wide, _ = tiny.widened(net, 0, x, y, method, [np.random.default_rng(b) for b in range(2)])
         assert largest_gap([wide.weights[0][:, :3]], net.weights[:1]) == 0
         moved[method] = largest_gap([wide.weights[1][..., :3]], [net.weights[1]])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from foldnet.geometry.boundaries import boundary, creases, margin
+from foldnet.geometry.boundaries import creases, hyperplane, margin
 from foldnet.growth.folding import fold, grow
 from foldnet.growth.tasks import one_hot, sine
 from foldnet.growth.wander import HOLD, follow, held, kinks, line_distance, other_places, rebuilt
@@ -43,7 +43,7 @@ def test_the_angle_of_a_kink_is_the_angle_between_two_boundary_normals():
         sides = torch.stack([point - 1e-5 * row / row.norm(), point + 1e-5 * row / row.norm()])
         if not (nets[int(k)].pattern(sides)[0, :-1] == nets[int(k)].pattern(sides)[1, :-1]).all():
             continue
-        first, second = boundary(nets[int(k)], sides, 1, 0)[0]
+        first, second = hyperplane(nets[int(k)], sides, 1, 0)[0]
         cosine = first @ second / first.norm() / second.norm()
         assert places.angle[k, p].item() == pytest.approx(torch.rad2deg(torch.arccos(cosine.clamp(-1, 1))).item(), abs=1e-4)
         assert abs(margin(nets[int(k)], point[None]).item()) < 1e-9
