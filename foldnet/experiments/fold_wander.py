@@ -1,8 +1,8 @@
 """Where a fold goes when training goes on: how far from its point and how sharp, with parts of the network held.
 
 Behind the finding of `growth/folding` that the fold leaves the place which was chosen for it. Parents, data and budget are those
-of `fold_utilization`; each way starts from the same folds. Three controls change one thing of a fold and keep the rest: its place
-on the boundary, the direction of its line, or what it gives to the two classes.
+of `fold_utilization`; each way starts from the same folds. Controls change one thing of a fold and keep the rest, or change
+all three: its place on the boundary, the direction of its line, what it gives to the two classes.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ WAYS = {
     "another place": {},
     "another row": {},
     "another push": {},
+    "all three": {},
 }
 
 
@@ -82,6 +83,7 @@ def folded(task: str, block: int, networks: int, size: float = runs.SIZE, way: s
     length = found.incoming.norm(dim=-1)
     other = {"another place": {"point": place}, "another push": {"push": push}}
     other["another row"] = {"row": length * torch.stack([angle.cos(), angle.sin()], -1)}
+    other["all three"] = other["another place"] | other["another push"] | other["another row"]
     found = rebuilt(found, x, **other[way]) if way in other else found
     return small[usable], Fold(**{name: value[usable] for name, value in vars(found).items()})
 
