@@ -7,10 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from foldnet.growth.fold_loop import deepen, fit_normalised, grow_by_folding
-from foldnet.growth.folding import dead
-from foldnet.growth.tasks import sine
-from foldnet.growth.typical import accuracy
-from foldnet.nets import ReLUNet
+from foldnet.growth.folding import dead, fold, grow
+from foldnet.growth.tasks import one_hot, sine
+from foldnet.growth.typical import accuracy, predictions
+from foldnet.nets import ReLUNet, stack
+from foldnet.train import fit
 
 x, y = sine(80, seed=1)
 
@@ -34,6 +35,40 @@ def test_rules_stop_the_loop():
     assert (len(stalled.stages), stalled.why) == (2, "no gain")
     with pytest.raises(ValueError, match="most is at least"):
         grow_by_folding(net, x, y, most=1)
+
+
+def test_each_turn_is_a_fold_at_the_mistakes_of_the_last_network_and_a_training():
+    """The loop by hand: fit, fold, grow, fit; the same networks come out, and the stages say what they were."""
+    nets = ReLUNet.random((2, 2, 2), batch=2, seed=8)
+    growth = grow_by_folding(nets, x, y, most=3, epochs=40, lr=0.02, gain=-1.0, target=2.0, size=0.3, seed=5)
+    how = {"loss": "bce", "lr": 0.02, "epochs": 40, "progress": False}
+    first = fit(nets, x, one_hot(y), **how)
+    found = fold(first.net, x, y, seed=6, size=0.3)
+    second = fit(grow(first.net, found), x, one_hot(y), **how)
+    assert torch.allclose(growth.stages[0].net.vector(), first.net.vector())
+    assert torch.allclose(growth.stages[1].fold.incoming, found.incoming)
+    assert torch.allclose(growth.net.vector(), second.net.vector(), atol=1e-10)
+    assert torch.allclose(growth.stages[1].loss, second.final_loss)
+
+
+def test_a_batch_stops_each_network_at_its_own_stage():
+    """One network is right from the start, one never: the first stops at stage 0, the second when it is wide enough."""
+    easy = ReLUNet([[[0.0, 1.0], [1.0, 0.0]], [[0.0, 0.0], [1.0, -1.0]]], [[2.0, 2.0], [0.0, 0.0]])
+    hard = ReLUNet.random((2, 2, 2), seed=3)
+    pair = stack([easy, hard])
+    right = predictions(easy, x)
+    assert 0 < right.sum() < len(x)
+    growth = grow_by_folding(pair, x, right, most=3, target=1.0, gain=-1.0, epochs=0)
+    assert growth.stop.tolist() == [0, 1]
+    assert growth.stages[0].accuracy[0] == 1 > growth.stages[0].accuracy[1]
+
+
+@pytest.mark.parametrize(("patience", "stages"), [(1, 2), (2, 3), (3, 4)])
+def test_the_loop_waits_as_many_folds_as_its_patience(patience, stages):
+    net = ReLUNet.random((2, 2, 2), seed=2)
+    assert len(grow_by_folding(net, x, y, target=2.0, gain=2.0, patience=patience, epochs=5, most=9).stages) == stages
+    gains = grow_by_folding(net, x, y, target=2.0, gain=-2.0, patience=patience, epochs=5, most=4)
+    assert gains.why == "width"
 
 
 def test_a_dead_start_is_brought_to_life():

@@ -90,6 +90,77 @@ def test_a_batch_of_folds_is_its_folds(out):
     assert all(torch.allclose(a, b) for a, b in zip(many, own))
 
 
+@pytest.mark.parametrize("angle", [0.2, 0.7, 1.3])
+@pytest.mark.parametrize("inputs", [2, 4])
+def test_the_row_is_as_long_as_the_old_ones_and_turned_by_the_angle(inputs, angle):
+    nets, x, y = problem((inputs, 5, 3), seed=21, batch=30, init="glorot")
+    found = fold(nets, x, y, angle=angle)
+    assert torch.allclose(found.incoming.norm(dim=-1)[:, 0], nets.weights[0].norm(dim=-1).mean(-1))
+    cosine = (found.incoming[:, 0] * found.normal).sum(-1).abs() / found.incoming.norm(dim=-1)[:, 0] / found.normal.norm(dim=-1)
+    assert torch.allclose(cosine, torch.full_like(cosine, np.cos(angle)), atol=1e-6)
+    # the rest of the row lies along u, with a plus: u is the way that was taken
+    along = (found.incoming[:, 0] * found.along).sum(-1) / found.incoming.norm(dim=-1)[:, 0]
+    assert torch.allclose(along, torch.full_like(along, np.sin(angle)), atol=1e-6)
+
+
+def test_of_the_two_ways_to_turn_the_one_with_the_larger_gradient_is_taken():
+    """Against autograd: the gradient of row and bias of the new unit, for the fold as found and for its mirror image."""
+    nets, x, y = problem((2, 4, 3), seed=22, batch=40)
+    found = fold(nets, x, y, size=0.1)
+    better = 0
+    for k in range(40):
+        w = found.normal[k] / found.normal[k].norm()
+        row = found.incoming[k, 0]
+        mirror = 2 * (row @ w) * w - row
+        push = found.outgoing[k] / found.outgoing[k].abs().max()
+        length = []
+        for way in (row, mirror):
+            grown = widen(nets[k], 0, way[None], -(way @ found.point[k])[None], 1e-6 * push)
+            p = grown.vector().requires_grad_()
+            loss = torch.nn.functional.cross_entropy(grown.with_vector(p)(x), y)
+            gradient = grown.with_vector(torch.autograd.grad(loss, p)[0])
+            length.append(torch.cat([gradient.weights[0][-1], gradient.biases[0][-1:]]).norm().item())
+        assert length[0] >= length[1] * (1 - 1e-4)
+        better += length[0] > length[1] * 1.01
+    assert better > 20
+
+
+def test_the_push_is_between_the_true_class_and_its_strongest_rival():
+    nets, x, y = problem((2, 4, 4), seed=23, batch=40)
+    found = fold(nets, x, y)
+    for k in range(40):
+        z = nets[k](found.instance[k][None])[0].clone()
+        true = int(found.true[k])
+        assert y[torch.nonzero((x == found.instance[k]).all(-1)).item()] == true
+        z[true] = -torch.inf
+        assert int(found.predicted[k]) == int(z.argmax())
+        column = found.outgoing[k, :, 0]
+        assert column[true] > 0
+        assert column[int(found.predicted[k])] == -column[true]
+        assert (column != 0).sum() == 2
+
+
+def test_in_more_than_two_inputs_u_points_where_the_mistakes_pull():
+    """The instances' pull on a unit through x_f, less its part along the normal: by hand, for one network."""
+    net, x, y = problem((4, 5, 3), seed=24)
+    found = fold(net, x, y)
+    slope = net(x).softmax(-1) - torch.nn.functional.one_hot(y, 3)
+    pull = slope[:, int(found.true)] - slope[:, int(found.predicted)]
+    wish = (pull[:, None] * (x - found.point)).mean(0)
+    wish = wish - (wish @ found.normal) / (found.normal @ found.normal) * found.normal
+    assert abs(torch.cosine_similarity(wish, found.along, dim=0).item()) == pytest.approx(1, abs=1e-9)
+
+
+def test_a_flat_segment_is_replaced_by_the_way_from_the_nearest_of_the_predicted_class():
+    x = torch.tensor([[0.0, 0.0], [1.0, 0.0], [0.0, 3.0], [5.0, 5.0]]).double()
+    y = torch.tensor([1, 0, 0, 0])  # the dead network says 0: one mistake, at the origin; (1, 0) is the nearest of class 0
+    found = fold(dead(), x, y)
+    assert found.flat
+    assert found.instance.tolist() == [0.0, 0.0]
+    assert torch.allclose(found.normal, torch.tensor([-1.0, 0.0]).double())
+    assert torch.allclose(found.point, torch.tensor([0.5, 0.0]).double())
+
+
 def test_float_targets_are_understood():
     nets, x, y = problem((2, 3, 2), seed=6, batch=4)
     assert all(torch.equal(a, b) for a, b in zip(fold_neuron(nets, x, y), fold_neuron(nets, x, one_hot(y))))

@@ -51,6 +51,45 @@ def test_the_costliest_of_two_clear_kinds_is_found_and_its_middle_returned():
     assert typical(net, x, y, clusters=2) == 3
 
 
+def test_the_mean_loss_decides_and_not_the_sum():
+    """Twelve cheap mistakes to the left cost more together than two dear ones to the right; a right one is returned."""
+    left = [[-3.0 + 0.05 * k, 0.0] for k in range(12)]
+    x = torch.tensor([*left, [3.0, 0.0], [3.2, 0.0], [0.0, 9.0]]).double()
+    y = torch.tensor([1] * 14 + [0])
+    net = ReLUNet([[[1.0, 0.0]], [[1.0], [0.0]]], [[6.0], [-2.0, 0.0]])
+    loss = losses(net, x, y)
+    assert loss[:12].sum() > loss[12:14].sum()
+    assert loss[12:14].mean() > loss[:12].mean()
+    assert typical(net, x, y, clusters=2) in (12, 13)
+
+
+def test_clusters_are_weighted_by_the_losses():
+    """Against weighted k-means by brute force: of all splits in two, the one with the smallest loss-weighted spread."""
+    import itertools
+
+    rng = np.random.default_rng(7)
+    x = torch.as_tensor(np.concatenate([rng.normal(0, 0.6, (5, 2)), rng.normal([4.0, 0.5], 0.8, (4, 2))]))
+    y = torch.ones(9).long()
+    net = ReLUNet([[[1.5, 0.7]], [[1.0], [0.0]]], [[4.0], [-2.0, 0.0]])
+    assert (predictions(net, x) == 0).all()
+    points, weight = x.numpy(), losses(net, x, y).numpy()
+
+    def spread(side):
+        total = 0.0
+        for part in (side, ~side):
+            centre = np.average(points[part], axis=0, weights=weight[part])
+            total += (weight[part] * np.square(points[part] - centre).sum(1)).sum()
+        return total
+
+    sides = [np.array(bits, bool) for bits in itertools.product([0, 1], repeat=9) if 0 < sum(bits) < 9]
+    best = min(sides, key=spread)
+    worst = max((best, ~best), key=lambda part: weight[part].mean())
+    centre = np.average(points[worst], axis=0, weights=weight[worst])
+    nearest = np.nonzero(worst)[0][np.square(points[worst] - centre).sum(1).argmin()]
+    plain = np.nonzero(worst)[0][np.square(points[worst] - points[worst].mean(0)).sum(1).argmin()]
+    assert typical(net, x, y, clusters=2) == nearest != plain
+
+
 def test_one_cluster_is_the_loss_weighted_mean():
     x, y = sine(80, seed=3)
     net = ReLUNet.random((2, 3, 2), seed=3)
