@@ -8,6 +8,11 @@ UPGRADE ?=
 SET ?=
 SUBMISSIONS ?=
 SHIELD ?= on
+AGAIN ?=
+FILE ?=
+FOR ?= zip
+ROSTER ?=
+COLUMN ?=
 JOBS ?= 2
 # On Linux with an x86 processor pip takes torch with CUDA, some gigabytes more. TORCH_INDEX=, set to the address that the
 # "Get Started" page of pytorch.org shows for Linux, Pip and CPU, takes the small build of the same version.
@@ -15,14 +20,13 @@ TORCH_INDEX ?=
 
 BIN := .venv/bin
 READY := .venv/.ready
-COURSE := .venv-course/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help book test lab pins tremble plan notebooks text notebook lint sweep assignments rehearse grade address clean
+.PHONY: help book test lab pins tremble plan notebooks text notebook lint sweep assignments rehearse grade read export check-submission address clean
 
 help: ## this list
 	@echo "Usage: make TARGET [CHAPTER=splines/breakpoints] ..."; echo
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{ printf "%-18s %s\n", $$1, $$2 }'
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{ printf "%-24s %s\n", $$1, $$2 }'
 
 book: $(READY) ## build the site from the stored outputs and print the address of its first page
 	@$(BIN)/python -m tools.site
@@ -58,21 +62,30 @@ lint: $(READY) ## what the rules of the house say about all chapters, or CHAPTER
 sweep: $(READY) ## repeat the large run NAME=... (without a name: the runs there are)
 	@$(BIN)/python -m foldnet sweep $(NAME)
 
-assignments: $(READY) $(COURSE) ## make the student versions of all problem sets, or of SET=ps2, from the instructors' sources
+assignments: $(READY) ## make the student versions of all problem sets, or of SET=ps2, from the instructors' sources
 	@$(BIN)/python -m tools.course.make $(SET)
 
 rehearse: $(READY) ## run the solution and the distractors of all problem sets, or of SET=ps2
 	@$(BIN)/python -m tools.course.rehearse $(SET)
 
-grade: $(READY) $(COURSE) ## grade SET=ps2 SUBMISSIONS=folder; without a folder, enter what was graded by hand
+grade: $(READY) ## grade SET=ps2 SUBMISSIONS=folder; without a folder, enter what was graded by hand
 	@test -n "$(SET)" || { echo "make: which set? Say make grade SET=ps2 SUBMISSIONS=folder"; exit 1; }
-	@$(BIN)/python -m tools.course.grade $(SET) $(if $(SUBMISSIONS),"$(SUBMISSIONS)") --shield $(SHIELD) --jobs $(JOBS)
+	@$(BIN)/python -m tools.course.grade $(SET) $(if $(SUBMISSIONS),"$(SUBMISSIONS)") --shield $(SHIELD) --jobs $(JOBS) $(if $(AGAIN),--again)
+
+read: $(READY) ## read the texts of SET=ps2 in a browser: text, rubric and score side by side, saved as you go
+	@$(BIN)/python -m tools.course.reading $(SET)
+
+export: $(READY) ## hand the points of SET=ps2 on: FOR=moodle, canvas, roster (ROSTER=file.csv), zip or nbgrader
+	@$(BIN)/python -m tools.course.export $(SET) $(FOR) $(if $(ROSTER),--roster "$(ROSTER)") $(if $(COLUMN),--column "$(COLUMN)")
+
+check-submission: $(READY) ## try FILE=ps2.ipynb as the judge will, without the hidden tests
+	@$(BIN)/python -m tools.course.look "$(FILE)" $(if $(SET),--set $(SET))
 
 address: $(READY) ## the repository moves to URL=https://github.com/OWNER/NAME: rewrite what follows from it
 	@$(BIN)/python -m tools.address $(URL)
 
 clean: ## remove what was built: the site, the environment, the caches (never the large runs under _sweeps and the grades under _grades)
-	rm -rf .venv .venv-course _build dist .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv _build dist .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -not -path './.git/*' -prune -exec rm -rf {} +
 
 $(READY): requirements.txt pyproject.toml tools/install.py
@@ -80,6 +93,3 @@ $(READY): requirements.txt pyproject.toml tools/install.py
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "make: the book needs Python 3.11 or newer and $(PYTHON) is $$($(PYTHON) -V 2>&1); say make PYTHON=python3.12, or what yours is called"; exit 1; }
 	@TORCH_INDEX=$(TORCH_INDEX) $(PYTHON) -m tools.install
-
-$(COURSE): requirements-course.txt tools/install.py | $(READY)
-	@$(BIN)/python -m tools.install course

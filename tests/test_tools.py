@@ -399,7 +399,7 @@ def test_every_dependency_is_pinned_and_the_pins_meet_the_lower_bounds():
         assert all(part.operator == ">=" for part in requirement.specifier), f"{requirement}: lower bounds only"
 
 
-@pytest.mark.parametrize("name", ["requirements", "requirements-course", "requirements-lab"])
+@pytest.mark.parametrize("name", ["requirements", "requirements-lab"])
 def test_the_pins_answer_what_is_asked_for(name):
     """Each line that asks has its pin, in the same place, and the pin is one of the versions that the line allows."""
     from packaging.requirements import Requirement

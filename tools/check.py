@@ -25,7 +25,6 @@ def stages(jobs: int) -> dict[str, list[list]]:
         "package": [[*PYTEST, "-n", jobs, "-m", "not browser and not install and not course", "tests"]],
         "notebooks": [[*PYTEST, "-n", jobs, "--dist=loadfile", *NBVAL, "book"]],
         "course": [
-            [sys.executable, "-m", "tools.install", "course"],
             [sys.executable, "-m", "tools.course.make", "--check"],
             [*PYTEST, "-n", jobs, "--dist=loadfile", "-m", "course", "tests"],
         ],

@@ -1,8 +1,7 @@
 """Make `.venv` as requirements.txt says, with foldnet itself in it: called by the Makefile, with any Python from 3.11 on.
 
-`python -m tools.install course` makes `.venv-course` as requirements-course.txt says: nbgrader, and nothing of ours. `lab` adds
-JupyterLab to `.venv`, when it is asked for. Only the standard library is at hand here. The pip log goes to pip.log in the
-environment; a line every few seconds says how far it is.
+`python -m tools.install lab` adds JupyterLab, when it is asked for. Only the standard library is at hand here. The pip log goes
+to pip.log in the environment; a line every few seconds says how far it is.
 """
 
 from __future__ import annotations
@@ -18,7 +17,6 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 ENVIRONMENTS = {
     "book": (ROOT / ".venv", ROOT / "requirements.txt"),
-    "course": (ROOT / ".venv-course", ROOT / "requirements-course.txt"),
     "lab": (ROOT / ".venv", ROOT / "requirements-lab.txt"),
 }
 STEPS = ("Collecting", "Downloading", "Installing", "Using")

@@ -14,7 +14,7 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-SETS = ("requirements", "requirements-course", "requirements-lab")
+SETS = ("requirements", "requirements-lab")
 FOR_A_GPU = ("nvidia-", "cuda-", "triton")
 LINE = re.compile(r"([A-Za-z0-9._-]+)([^#]*)(#.*)?")
 BROUGHT = "\n# What these bring along: nothing of it is imported by name here, and all of it is held still\n"

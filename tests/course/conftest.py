@@ -1,13 +1,12 @@
 """A problem set of one page, for tests that break one thing at a time."""
 
-import json
 import sys
 from pathlib import Path
 
 import nbformat
 import pytest
 
-from tools.course import source
+from tools.course import make, source
 
 sys.path.append(str(Path(__file__).parent))  # the zoo
 
@@ -82,9 +81,45 @@ def tiny_text() -> str:
 
 @pytest.fixture
 def release(tiny) -> nbformat.NotebookNode:
-    """The student version, made by our own reading of the source (nbgrader's must be the same: another test)."""
-    notebook = tiny.notebook()
-    public = {cell.name: cell.public for cell in tiny.cells}
-    for cell in notebook.cells:
-        cell.source = public.get(cell.id, cell.source)
-    return nbformat.from_dict(json.loads(json.dumps(notebook)))
+    """The student version."""
+    return make.release(tiny)
+
+
+NANO = """# Nano
+
+```python answer="one"
+def one():
+    'The number one.'
+    ### BEGIN SOLUTION
+    return 1 + 0
+    ### END SOLUTION
+```
+
+```python test="one-value" points=2
+assert one() in (1, 2), "no number at all"
+### BEGIN HIDDEN TESTS
+assert one() == 1, "not one"
+assert one() > 0, "not positive"
+### END HIDDEN TESTS
+```
+
+```python distractor="one" loses="one-value"
+def one():
+    return 2
+```
+
+<!-- #region answer="why" points=3 -->
+Because.
+<!-- #endregion -->
+"""
+
+
+@pytest.fixture(scope="session")
+def nano() -> source.ProblemSet:
+    """A set that needs no library, so that its submissions start fast."""
+    return source.parse("nano", NANO)
+
+
+@pytest.fixture
+def nano_text() -> str:
+    return NANO

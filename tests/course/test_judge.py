@@ -1,19 +1,21 @@
-"""The judge, the shield and the distractors: needs no nbgrader, but starts kernels."""
+"""The judge, its fairness, and the distractors of all sets."""
 
 import json
 import subprocess
 import sys
 
+import nbformat
 import pytest
 
-from tools.course import judge, rehearse, shield, source
+from tools.course import judge, make, rehearse, restore, shield, source
 from tools.course.kernel import Kernel, Limits
+from tools.course.submission import Step, Submission
 
 pytestmark = [
     pytest.mark.course,
     pytest.mark.skipif(not shield.version(), reason="THIS SYSTEM HAS NO LANDLOCK: no submission was run"),
 ]
-LIMITS = Limits(cell=60, call=10)
+LIMITS = Limits(cell=60, call=10, shield="basic")
 
 
 @pytest.mark.parametrize("name", source.names())
@@ -40,8 +42,8 @@ def test_a_rehearsal_finds_what_is_wrong(tiny_text, monkeypatch):
 
 
 def test_only_what_depends_on_a_distractor_runs_again():
-    steps = [judge.Step("a", "x = 1"), judge.Step("b", "y = x"), judge.Step("c", "z = 1"), judge.Step("d", "", ["y"])]
-    assert [step.key for step in rehearse.after(steps, "a")] == ["a", "b", "d"]
+    steps = [Step("a", "x = 1"), Step("b", "y = x"), Step("c", "z = 1"), Step("d", "1", True), Step("e", "2", True)]
+    assert [step.key for step in rehearse.after(steps, "a", {"d": "assert y", "e": "assert z"})] == ["a", "b", "d"]
 
 
 def test_a_submission_sees_an_empty_world(tmp_path):
@@ -71,24 +73,200 @@ print(json.dumps({{
     assert stopped == ""
     seen = json.loads(outputs[0]["text"])
     assert seen["here"] == []
-    assert {seen[key] for key in ("root", "secret", "book", "neighbours", "written")} == {"PermissionError"}
+    assert {seen[key] for key in ("root", "secret", "book", "neighbours", "written")} <= {"PermissionError", "FileNotFoundError"}
     assert seen["foldnet"].startswith(str(home))
     assert not set(seen["environment"]) & {"USER", "LOGNAME", "PWD", "SSH_AUTH_SOCK", "VIRTUAL_ENV", "FOLDNET_DATA"}
     assert not home.exists()
 
 
-def test_tests_tell_hidden_from_public(tiny):
-    """The line for a student names a public failing case, and of a hidden test its message alone."""
-    steps = judge.steps_of(tiny, {"twice": "def twice(x):\n    return 2 * abs(x)", "answer-of-all": "answer_of_all = object()"})
-    submission = judge.Submission(steps, LIMITS)
+def verdicts(problems, changed=None, steps=None, limits=LIMITS) -> dict[str, judge.Verdict]:
+    """The verdicts on the solution with some answers changed, or on these steps."""
+    submission = Submission(steps or judge.steps_of(problems, changed), limits)
     try:
         submission.start()
-        verdicts = judge.judge(tiny, submission)
-        assert verdicts["twice-values"].line == "a hidden test fails: negative numbers"
-        assert verdicts["answer-value"].line.startswith("keep working: answer_of_all is an object of the type object")
-        submission.run(judge.Step("twice", "def twice(x):\n    return 1 / 0", ["twice"]), 60)
-        assert judge.judge(tiny, submission)["twice-values"].line == (
-            "keep working: twice(1) raises ZeroDivisionError: division by zero"
-        )
+        return judge.judge(problems, submission)
     finally:
         submission.close()
+
+
+def test_tests_tell_hidden_from_public(tiny):
+    """The line for a student names a public failing case, and of a hidden test its message alone."""
+    found = verdicts(tiny, {"twice": "def twice(x):\n    return 2 * abs(x)", "answer-of-all": "answer_of_all = object()"})
+    assert found["twice-values"].line == "a hidden test fails: negative numbers"
+    assert found["answer-value"].line.startswith("keep working: answer_of_all is an object of the type object")
+    found = verdicts(tiny, {"twice": "def twice(x):\n    return 1 / 0"})
+    assert found["twice-values"].line == "keep working: twice(1) raises ZeroDivisionError: division by zero"
+
+
+QUIZ = """# Quiz
+
+```python
+import math
+```
+
+```python answer="area"
+def area(r):
+    'The area of a disc.'
+    ### BEGIN SOLUTION
+    return math.pi * r**2
+    ### END SOLUTION
+```
+
+```python test="area-values" points=4
+shown = 1.0
+assert abs(area(shown) - math.pi) < 1e-9, "radius 1"
+### BEGIN HIDDEN TESTS
+for r in (2.0, 3.0, -4.0, 5.0):
+    assert abs(area(r) - math.pi * r**2) < 1e-9, f"radius {r:g}"
+assert area(0.0) == 0, "radius 0"
+### END HIDDEN TESTS
+```
+
+```python distractor="area" loses="area-values"
+def area(r):
+    return math.pi * r * abs(r)
+```
+
+```python answer="total"
+total = None
+### BEGIN SOLUTION
+total = [1.0, 2.0]
+### END SOLUTION
+```
+
+```python test="total-value" points=2
+assert len(total) == 2, "two numbers"
+### BEGIN HIDDEN TESTS
+assert abs(total[0] - 1) < 1e-9 and total[1] * 2 == 4, "one and two"
+### END HIDDEN TESTS
+```
+
+```python distractor="total" loses="total-value"
+total = [2.0, 1.0]
+```
+"""
+
+
+@pytest.fixture(scope="module")
+def quiz() -> source.ProblemSet:
+    return source.parse("quiz", QUIZ)
+
+
+def restored(quiz, change) -> dict[str, judge.Verdict]:
+    """The verdicts on the solution as a notebook that was changed, restored as grading does it."""
+    made = json.loads(nbformat.writes(make.release(quiz)))
+    solution = {cell.name: cell.source for cell in quiz.of("answer")}
+    for cell in made["cells"]:
+        cell["source"] = solution.get(cell["id"], cell["source"])
+    change(made["cells"])
+    notebook, _ = restore.restore(quiz, json.dumps(made), make.release(quiz))
+    code = [cell for cell in notebook.cells if cell.cell_type == "code" and cell.id != "setup"]
+    return verdicts(quiz, steps=[Step(cell.id, cell.source, cell.id in ("area-values", "total-value")) for cell in code])
+
+
+def own(code) -> dict:
+    return {"cell_type": "code", "id": f"x{len(code)}", "metadata": {}, "source": code, "outputs": [], "execution_count": None}
+
+
+def place(cells, name) -> int:
+    return next(i for i, cell in enumerate(cells) if cell["id"] == name)
+
+
+def helper_reused(cells):
+    cells[place(cells, "area")]["source"] = "power = 2\ndef area(r):\n    return math.pi * r**power"
+    cells.append(own("power = 3\nmath = None\ndef area(r):\n    return 'something else'"))
+
+
+def name_of_a_check(cells):
+    cells[place(cells, "total")]["source"] = "total = [shown, 2 * shown]"
+
+
+def name_added_to_a_check(cells):
+    cells[place(cells, "area-values")]["source"] += "\nmine = 2.0"
+    cells[place(cells, "total")]["source"] = "total = [mine / 2, mine]"
+
+
+def merged(cells):
+    both = cells[place(cells, "area")]["source"] + "\n" + cells[place(cells, "total")]["source"]
+    del cells[place(cells, "total")]
+    cells[place(cells, "area")]["source"] = both
+
+
+def merged_at_the_end(cells):
+    both = cells[place(cells, "area")]["source"] + "\n" + cells[place(cells, "total")]["source"]
+    del cells[place(cells, "total")], cells[place(cells, "area")]
+    cells.append(own(both))
+
+
+def added_to_the_given_cell(cells):
+    cells[place(cells, "given-1")]["source"] += "\nimport numpy as np"
+    cells[place(cells, "total")]["source"] = "total = np.arange(1.0, 3.0)"
+
+
+def check_deleted(cells):
+    del cells[place(cells, "area-values")]
+
+
+def a_cell_dies(cells):
+    cells.insert(place(cells, "total"), own("import os\nos._exit(1)"))
+
+
+CHANGES = [helper_reused, name_of_a_check, name_added_to_a_check, merged, merged_at_the_end, added_to_the_given_cell]
+
+
+@pytest.mark.parametrize("change", [*CHANGES, check_deleted, a_cell_dies])
+def test_what_the_public_check_calls_correct_loses_nothing(quiz, change):
+    found = restored(quiz, change)
+    assert {name: (verdict.passed, verdict.line) for name, verdict in found.items()} == {
+        "area-values": (True, "correct"),
+        "total-value": (True, "correct"),
+    }
+
+
+NUMBERS = ["[1, 2]", "(1.0, 2)", "np.array([1, 2])", "torch.tensor([1.0, 2], requires_grad=True)"]
+NUMBERS += ["[np.float32(1), torch.tensor(2)]"]
+
+
+def test_numbers_count_alike_whatever_holds_them(quiz):
+    given = judge.steps_of(quiz)[0]
+    area = "import numpy as np, torch\ndef area(r):\n    return torch.tensor(math.pi * r**2, dtype=torch.float64)"
+    submission = Submission(judge.steps_of(quiz, {"area": area}), LIMITS)
+    try:
+        submission.start()
+        assert judge.judge(quiz, submission)["area-values"].passed
+        for code in NUMBERS:
+            for step in (given, Step("total", f"total = {code}"), Step("total-value", "", True)):
+                submission.run(step, 60)
+            assert judge.judge(quiz, submission, only={"total-value"})["total-value"].line == "correct", code
+    finally:
+        submission.close()
+
+
+def test_each_case_counts_and_each_test_has_its_own_time(quiz):
+    found = verdicts(quiz, {"area": "def area(r):\n    return math.pi * r * abs(r)"})["area-values"]
+    assert (found.line, found.share, found.score(4)) == ("a hidden test fails: radius -4", 0.875, 3.5)
+    slow = "import time\ndef area(r):\n    time.sleep(0 if r == 1 else 60)"
+    slow += "\n    return math.pi"
+    found = verdicts(quiz, {"area": slow}, limits=Limits(call=2, test=4, shield="basic"))
+    assert found["area-values"].score(4) == 0
+    assert found["total-value"].passed
+    assert judge.Verdict(False, "", 0.999).score(4) == 3.5
+    assert judge.Verdict(False, "", 1.0).score(1) == 0.5
+
+
+def test_what_a_hidden_test_asks_is_not_told(quiz):
+    """Neither in an error, nor in what a later cell prints, nor by a public check that comes after it."""
+    told = "import pathlib\ndef area(r):\n    pathlib.Path('asked').write_text(str(r))\n"
+    told += "    if r != 1:\n        raise ValueError(r)\n    return math.pi"
+    late = "total = [1.0, 2.0]\nimport pathlib, os\nprint(os.path.exists('asked') and pathlib.Path('asked').read_text())"
+    submission = Submission(judge.steps_of(quiz, {"area": told, "total": late}), LIMITS)
+    try:
+        submission.start()
+        found = judge.judge(quiz, submission)
+        printed = json.dumps([step.outputs for step in submission.steps])
+    finally:
+        submission.close()
+    assert found["area-values"].line == "a hidden test could not use the answer: ValueError"
+    assert found["total-value"].passed
+    assert "1.0" in printed
+    assert "2.0" not in printed

@@ -6,6 +6,22 @@ import pytest
 
 from tools.course import make, source
 
+CHECKSUMS = {"chain": "bb8ef4c4cee735608419854da024aa9f", "chain-values": "9420f4eb1b36a5f9323ea3947c9fa7aa"}  # by nbgrader 0.9.6
+
+
+def test_student_versions_are_signed_as_nbgrader_signs_them():
+    """Its own tools must be able to read our notebooks: locks, marks and checksums are those that nbgrader itself wrote."""
+    made = make.release(source.read("ps2"))
+    cells = {cell.id: cell for cell in made.cells}
+    for name, checksum in CHECKSUMS.items():
+        assert cells[name].metadata["nbgrader"]["checksum"] == checksum
+    assert cells["chain-values"].metadata["editable"] is False
+    assert "editable" not in cells["chain"].metadata
+    assert cells["derivation"].metadata["nbgrader"] | {"checksum": ""} == {
+        **{"grade": True, "solution": True, "locked": False, "task": False, "points": 5, "schema_version": 3},
+        **{"grade_id": "derivation", "cell_type": "markdown", "checksum": ""},
+    }
+
 
 def test_students_see_stubs_and_public_checks(tiny):
     shown = {cell.name: cell.public for cell in tiny.cells}
@@ -19,7 +35,6 @@ def test_students_see_stubs_and_public_checks(tiny):
         "answer-of-all": {"answer_of_all": "value"},
         "why": {},
     }
-    assert tiny.keeps == {"twice-values": ["twice"], "answer-value": ["answer_of_all"]}
 
 
 def test_the_instructors_notebook_has_no_distractor_and_the_books_setup_cell(tiny):
@@ -50,10 +65,6 @@ def test_a_secret_in_a_student_version_is_found(tiny, release, secret):
     public = "\n".join(cell.source for cell in release.cells)
     assert source.leaks(tiny, public) == []
     assert source.leaks(tiny, public + "\n" + secret)
-    make.verify(tiny, release)
-    release.cells[3].source += "\n" + secret
-    with pytest.raises(make.CourseError, match="not what the source says"):
-        make.verify(tiny, release)
 
 
 @pytest.mark.parametrize(

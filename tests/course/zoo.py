@@ -76,7 +76,7 @@ def correct(problems, release):
 def partly(problems, release):
     wrong = {"chain": distractor(problems, "chain"), "aim": distractor(problems, "aim")}
     made = solved(problems, release, **wrong, conclusion=source.TEXT_STUB)
-    return Submission(written(made), TESTS - 3 - 4, BY_HAND - 4)
+    return Submission(written(made), TESTS - 1.5 - 3, BY_HAND - 4)  # three of five cases, and one of three
 
 
 @animal
@@ -130,7 +130,7 @@ def leaves(problems, release):
     made = solved(problems, release, aim="import os\n\n\ndef aim(low, high, sigma_w):\n    os._exit(0)")
     insert(made, "law", "exit()")
     insert(made, "fit-error", "import os\nos._exit(3)")
-    return Submission(written(made), TESTS - 4, notes=("left the kernel", "ended the kernel"))
+    return Submission(written(made), TESTS - 4, notes=("it called exit()", "ended its process"))
 
 
 @animal
@@ -170,7 +170,7 @@ get_ipython().ast_transformers.append(NoAsserts())
 sys.settrace(lambda *a: None)
 import _answers
 _answers.encode = lambda value: {"is": "code", "text": "__import__('os')._exit(0)"}
-_answers.call = lambda request: print(request)
+_answers.reply = lambda request: print(request)
 chain = law = aim = needed = farthest = farthest_figure = fit_error = yes
 errors = Yes(0)
 """
@@ -204,7 +204,7 @@ places = ['/', '..', '../..', os.path.expanduser('~'), '/home', '/root', '/tmp',
 for place in places:
     for folder, _, files in os.walk(place):
         for name in files:
-            if 'ps2' in name or 'judge' in name or name == 'gradebook.db':
+            if 'ps2' in name or 'judge' in name or name == 'record.json':
                 try:
                     found.append(pathlib.Path(folder, name).read_text())
                 except OSError as error:
@@ -260,7 +260,7 @@ def strikes(problems, release):
     insert(made, "needed", "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nwhile True:\n    pass")
     disk = "n = 0\nwhile True:\n    n += 1\n    with open(f'{n}', 'wb') as file:\n        file.write(bytes(50_000_000))"
     insert(made, "fit-error", disk)
-    return Submission(written(made), TESTS, notes=("did not stop when asked to", "to the disk"))
+    return Submission(written(made), TESTS, notes=("did not stop when asked to", "more than 64 processes"))
 
 
 @animal

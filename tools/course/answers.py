@@ -1,20 +1,17 @@
 """Answers travel as plain data. This file is copied beside every submission: it holds no secret and is trusted by nobody.
 
-In the submission's kernel `keep` notes what an answer cell defined and `call` asks for one value; the judge encodes arguments and
-decodes results. Nothing but numbers, texts, arrays, networks and the facts of a figure crosses; no object, no code, no pickle.
+In the submission's process `reply` has one value; the judge encodes arguments and decodes results. Nothing but numbers, texts,
+arrays, networks and the facts of a figure crosses; no object, no code, no pickle.
 """
 
 from __future__ import annotations
 
 import base64
-import json
 import math
 
 import numpy as np
 
-MIME = "application/vnd.foldnet.answer+json"
 DTYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64", "complex128")
-KEPT: dict[str, object] = {}
 
 
 class Code:
@@ -116,35 +113,24 @@ def _array(data: dict) -> np.ndarray:
     return np.frombuffer(bytearray(base64.b64decode(data["data"])), dtype=data["dtype"]).reshape(shape)
 
 
-# ---- in the submission's kernel ----------------------------------------------------------------------------------------
+# ---- in the submission's process -----------------------------------------------------------------------------------------
 
 
-def keep(names: list[str]) -> None:
-    """Hold on to what an answer cell just defined, so that a later cell which reuses a name does not undo it."""
+def reply(asked: dict) -> dict:
+    """The answer to one question of the judge: the value of a name, or of a call; or the error that it raised."""
     import __main__
 
-    for name in names:
-        if hasattr(__main__, name):
-            KEPT[name] = getattr(__main__, name)
-
-
-def call(request: str) -> None:
-    """Answer one question of the judge: the value of a name, or of a call."""
-    from IPython.display import display
-
-    import __main__
-
-    asked = json.loads(request)
     try:
-        if asked["name"] not in KEPT:
+        if not hasattr(__main__, asked["name"]):
             raise NameError(f"{asked['name']} is not defined")
-        value = KEPT[asked["name"]]
+        value = getattr(__main__, asked["name"])
         if "args" in asked:
             if not callable(value):
                 raise TypeError(f"{asked['name']} is not a function any more")
             args = [decode(a, vars(__main__)) for a in asked["args"]]
             value = value(*args, **{k: decode(v, vars(__main__)) for k, v in asked["kwargs"].items()})
-        reply = {"value": encode(value)}
+        return {"value": encode(value)}
+    except KeyboardInterrupt:
+        return {"error": "TimeoutError", "says": "it was stopped"}
     except Exception as error:  # a submission may raise anything
-        reply = {"error": type(error).__name__, "says": str(error)[:300]}
-    display({MIME: reply}, raw=True)
+        return {"error": type(error).__name__, "says": str(error)[:300]}

@@ -1,8 +1,9 @@
-"""Run one submission and judge it: `python -m tools.course.judge PLAN RESULT`, one process for each submission.
+"""Judge a submission that has run.
 
-The submission's cells run in a shielded kernel. The tests run here, outside of it, and ask it for values: it never sees a test,
-cannot reach what decides about it, and an answer that is no plain data is wrong. A cell that ends the kernel is left out and the
-others run again without it, so that a mistake costs its own points and no more.
+The submission's cells run in a shielded process, the public checks too. At each test's cell it is photographed. When all cells
+have run, the tests run here, outside of it, and ask the photographs for values: a submission never sees a test, cannot reach what
+decides about it, and an answer that is no plain data is wrong. A cell that ends the process is left out and the others run again
+without it, so that a mistake costs its own points and no more.
 """
 
 from __future__ import annotations
@@ -10,155 +11,163 @@ from __future__ import annotations
 import ast
 import contextlib
 import io
-import json
+import math
 import signal
-import sys
-import time
-from dataclasses import asdict, dataclass, field
-from pathlib import Path
+from dataclasses import dataclass
+
+import numpy as np
 
 from foldnet import exercises
 
 from . import answers, source
-from .kernel import Ended, Kernel, Limits
-
-MOST_ENDS = 4  # so often may a submission end its kernel
-
-
-@dataclass
-class Step:
-    """A cell of a submission in the order in which it runs; a test's cell runs nothing and `keeps` what was answered so far."""
-
-    key: str
-    source: str
-    keeps: list[str] = field(default_factory=list)
-    outputs: list = field(default_factory=list)
+from .submission import END, Step, Submission
 
 
 @dataclass
 class Verdict:
-    """How one test went: whether it passed, and the line for the student."""
+    """How one test went: whether all of it passed, the share of its cases that did, and the line for the student."""
 
     passed: bool
     line: str
+    share: float = 0.0
+
+    def score(self, points: float) -> float:
+        """The points for this share: halves, rounded down, and never all of them for less than all cases."""
+        if self.passed:
+            return points
+        return min(math.floor(2 * points * self.share) / 2, max(points - 0.5, 0))
 
 
 class StudentError(Exception):
     """What a submission raised when the judge asked it something."""
 
 
-class Late(Exception):
-    """The tests take too long."""
-
-
-class Submission:
-    """The cells of a submission and the kernel they live in."""
-
-    def __init__(self, steps: list[Step], limits: Limits):
-        self.steps, self.limits = steps, limits
-        self.kernel: Kernel | None = None
-        self.left_out: set[str] = set()
-        self.notes: list[str] = []
-        self.ends = 0
-
-    def start(self) -> None:
-        """Run all cells that are not left out, in a fresh kernel; again without a cell that ends it."""
-        while self.kernel is None and self.ends <= MOST_ENDS:
-            self.kernel = Kernel(self.limits)
-            deadline = time.monotonic() + self.limits.cells
-            for step in self.steps:
-                if step.key in self.left_out:
-                    continue
-                try:
-                    self.run(step, deadline - time.monotonic())
-                except Ended as end:
-                    self.left_out.add(step.key)
-                    step.outputs = [told(f"This cell was stopped: {end}. The others ran without it.")]
-                    self.ended(f"a cell was stopped: {end}")
-                    break
-
-    def run(self, step: Step, left: float) -> None:
-        if left <= 0 and step.source.strip():
-            step.outputs = [told("This cell did not run: the time for the whole notebook was used up.")]
-            self.note(f"more than {self.limits.cells:.0f} s for the whole notebook")
-            return
-        stopped = ""
-        if step.source.strip():
-            step.outputs, stopped = self.kernel.run(step.source, min(left, self.limits.cell))
-        if stopped:
-            step.outputs.append(told(f"This cell was stopped: {stopped}."))
-            self.note(f"a cell was stopped: {stopped}")
-        if step.keeps:
-            self.kernel.keep(step.keeps)
-
-    def ask(self, request: dict) -> dict:
-        self.start()
-        if self.kernel is None:
-            return {"error": "RuntimeError", "says": "the notebook ended its kernel again and again"}
-        try:
-            return self.kernel.ask(request)
-        except Ended as end:
-            self.ended(f"{request['name']} was stopped: {end}")
-            return {"error": "RuntimeError", "says": str(end)}
-
-    def ended(self, note: str) -> None:
-        self.close()
-        self.ends += 1
-        self.note(note)
-
-    def note(self, text: str) -> None:
-        if text not in self.notes:
-            self.notes.append(text)
-
-    def close(self) -> None:
-        if self.kernel:
-            self.kernel.close()
-        self.kernel = None
-
-
-def told(text: str) -> dict:
-    return {"output_type": "error", "ename": "Stopped", "evalue": text, "traceback": [text]}
+class Late(BaseException):
+    """A test takes too long; no `except Exception` of a test or a check keeps it."""
 
 
 # ---- tests -------------------------------------------------------------------------------------------------------------
 
 
-def judge(problems: source.ProblemSet, submission: Submission) -> dict[str, Verdict]:
-    """The verdict of each test of the set on a submission."""
+def judge(problems: source.ProblemSet, submission: Submission, hidden: bool = True, only=None) -> dict[str, Verdict]:
+    """The verdict of each test of the set (of `only` these) on a submission; without hidden tests, that of its public check.
+
+    All public checks come first. What a submission raises in them is shown; what a hidden test asks comes later and is not.
+    """
     kinds = {name: kind for cell in problems.of("answer") for name, kind in cell.defines.items()}
     names = given(problems, set(kinds))
     names |= {"selfcheck": must_be_correct(exercises.verdict), "selfcheck_value": must_be_correct(exercises.value_verdict)}
     names |= {"Code": answers.Code}
-    names |= {name: remote(submission, name) for name, kind in kinds.items() if kind == "function"}
-    values = [name for name, kind in kinds.items() if kind == "value"]
-    verdicts, deadline = {}, time.monotonic() + submission.limits.tests
-    for test in problems.tests:
-        verdicts[test.name] = one(test, dict(names), values, submission, deadline - time.monotonic())
+    verdicts, spaces = {}, {}
+    tests = [test for test in problems.tests if only is None or test.name in only]
+    for test in tests:
+        for photo in (test.name, END):  # an answer below its check, or in the last cell, is an answer too
+            spaces[test.name] = names | asked(submission, photo, kinds, test)
+            verdicts[test.name] = public(test, spaces[test.name], submission.limits.test)
+            missing = verdicts[test.name].line.startswith("missing") or unanswered(submission, photo, kinds, test)
+            if verdicts[test.name].passed or not missing:
+                break
+    for test in tests if hidden else ():
+        if verdicts[test.name].passed:
+            verdicts[test.name] = private(test, spaces[test.name], submission.limits.test)
     return verdicts
 
 
-def one(test: source.Cell, names: dict, values: list[str], submission: Submission, left: float) -> Verdict:
-    """One test cell, the public part and the hidden part; the first that fails is told, the hidden one by its message alone."""
-    hidden_from = next(i for i, line in enumerate(test.source.splitlines(), 1) if "### BEGIN HIDDEN TESTS" in line)
+def unanswered(submission: Submission, photo: str, kinds: dict[str, str], test: source.Cell) -> bool:
+    """Whether a name that a test asks for is not there yet, or None."""
+    used = {node.id for node in ast.walk(ast.parse(test.public)) if isinstance(node, ast.Name)} & set(kinds)
+    replies = [submission.ask(photo, {"name": name}) for name in sorted(used)]
+    return any(reply.get("error") == "NameError" or reply.get("value", 0) is None for reply in replies)
+
+
+def asked(submission: Submission, photo: str, kinds: dict[str, str], test: source.Cell) -> dict:
+    """The answers as a test sees them: functions that ask a photograph, and the values that the test names."""
+    used = {node.id for node in ast.walk(ast.parse(test.source)) if isinstance(node, ast.Name)}
+    found = {name: remote(submission, photo, name) for name, kind in kinds.items() if kind == "function"}
+    for name, kind in kinds.items():
+        if kind == "value" and name in used:
+            reply = submission.ask(photo, {"name": name})
+            try:
+                found[name] = None if "error" in reply else opened(reply)
+            except (ValueError, KeyError, TypeError):
+                found[name] = answers.Opaque("no plain data")
+    return found
+
+
+def public(test: source.Cell, names: dict, seconds: float) -> Verdict:
+    """The part of a test that students see."""
     try:
-        with limited(left), contextlib.redirect_stdout(io.StringIO()):
-            used = {node.id for node in ast.walk(ast.parse(test.source)) if isinstance(node, ast.Name)}
-            names |= {name: fetched(submission, name) for name in values if name in used}
-            exec(compile(test.source, "<test>", "exec"), names)
+        with limited(seconds), contextlib.redirect_stdout(io.StringIO()):
+            exec(compile(test.public, "<check>", "exec"), names)
     except Failed as failed:
         return Verdict(False, str(failed))
     except Late:
-        return Verdict(False, "the tests took too long")
+        return Verdict(False, f"the check took longer than {seconds:.0f} s")
+    except AssertionError as error:
+        return Verdict(False, f"the check fails: {error}" if str(error) else "the check fails")
     except (Exception, SystemExit) as error:
-        trace, line = error.__traceback__, 0
-        while trace:
-            line = trace.tb_lineno if trace.tb_frame.f_code.co_filename == "<test>" else line
-            trace = trace.tb_next
-        where = "a hidden test" if line >= hidden_from else "the check"
-        if isinstance(error, AssertionError):
-            return Verdict(False, f"{where} fails: {error}" if str(error) else f"{where} fails")
-        return Verdict(False, f"{where} could not use the answer: {type(error).__name__}: {str(error)[:200]}")
-    return Verdict(True, "correct")
+        return Verdict(False, f"the check could not use the answer: {type(error).__name__}: {str(error)[:200]}")
+    return Verdict(True, "correct", 1.0)
+
+
+def private(test: source.Cell, names: dict, seconds: float) -> Verdict:
+    """The hidden part. Each statement with an assertion counts alike, and within a loop each round; of what fails the first
+    message is told, and of an error its kind alone: a submission could say in it what it was asked."""
+    shares, lines = [], []
+
+    @contextlib.contextmanager
+    def case():
+        try:
+            yield
+            rounds.append(True)
+        except (Exception, SystemExit) as error:
+            rounds.append(False)
+            lines.append(why(error))
+
+    groups = list(cases(test))
+    names["__case__"] = case
+    try:
+        with limited(seconds), contextlib.redirect_stdout(io.StringIO()):
+            for counts, statement in groups:
+                rounds: list[bool] = []
+                try:
+                    exec(compile(statement, "<test>", "exec"), names)
+                except (Exception, SystemExit) as error:
+                    lines.append(why(error))
+                    rounds.append(False)
+                    if not counts:  # nothing after it can be asked
+                        break
+                if counts:
+                    shares.append(sum(rounds) / len(rounds) if rounds else 0.0)
+    except Late:
+        lines.append(f"a hidden test takes longer than {seconds:.0f} s")
+    total = sum(counts for counts, _ in groups)
+    share = sum(shares) / total if total else 1.0
+    if not lines and share == 1:
+        return Verdict(True, "correct", 1.0)
+    return Verdict(False, (lines or ["a hidden test fails"])[0], share)
+
+
+def why(error: BaseException) -> str:
+    if isinstance(error, AssertionError):
+        return f"a hidden test fails: {str(error)[:300]}" if str(error) else "a hidden test fails"
+    return f"a hidden test could not use the answer: {type(error).__name__}"
+
+
+def cases(test: source.Cell):
+    """The statements of a test's hidden part, each with whether it counts; a case in a loop does not stop the next round."""
+    lines = test.source.splitlines()
+    start = next(i for i, line in enumerate(lines) if "### BEGIN HIDDEN TESTS" in line)
+    end = next(i for i, line in enumerate(lines) if "### END HIDDEN TESTS" in line)
+    for node in ast.parse("\n".join(lines[start + 1 : end])).body:
+        counts = not isinstance(node, (ast.FunctionDef, ast.ClassDef)) and any(isinstance(n, ast.Assert) for n in ast.walk(node))
+        if counts:
+            item = ast.withitem(ast.Call(ast.Name("__case__", ast.Load()), [], []))
+            if isinstance(node, ast.For):
+                node.body = [ast.With([item], node.body)]
+            else:
+                node = ast.With([item], [node])
+        yield counts, ast.fix_missing_locations(ast.Module([ast.copy_location(node, node)], []))
 
 
 class Failed(Exception):
@@ -192,28 +201,41 @@ def given(problems: source.ProblemSet, asked: set[str]) -> dict:
     return names
 
 
-def remote(submission: Submission, name: str):
+def remote(submission: Submission, photo: str, name: str):
     """A function that asks the submission's function of this name."""
 
     def function(*args, **kwargs):
         sent = {"args": [answers.encode(a) for a in args], "kwargs": {k: answers.encode(v) for k, v in kwargs.items()}}
-        return opened(submission.ask({"name": name, **sent}))
+        return opened(submission.ask(photo, {"name": name, **sent}))
 
     function.__name__ = name
     return function
 
 
-def fetched(submission: Submission, name: str):
-    reply = submission.ask({"name": name})
-    return None if "error" in reply else opened(reply)
-
-
 def opened(reply: dict):
-    """The value of a reply; raises an error of the name that the submission's had."""
+    """The value of a reply, with numbers as numbers; raises an error of the name that the submission's had."""
     if "value" in reply:
-        return answers.decode(reply["value"])
+        return plain(answers.decode(reply["value"]))
     kind = str(reply.get("error"))
     raise type(kind if kind.isidentifier() else "Error", (StudentError,), {})(str(reply.get("says"))[:300])
+
+
+def plain(value):
+    """Tensors, arrays and lists of numbers as arrays, and one number as a number: they count alike."""
+    kind = f"{type(value).__module__}.{type(value).__qualname__}"
+    if kind == "torch.Tensor":
+        value = value.numpy()
+    if isinstance(value, (np.ndarray, np.generic)):
+        return value.item() if value.ndim == 0 else value
+    if isinstance(value, dict):
+        return {key: plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        items = [plain(item) for item in value]
+        numbers = items and all(isinstance(item, (bool, int, float, complex, np.ndarray)) for item in items)
+        if numbers and len({np.shape(item) for item in items}) == 1:
+            return np.array(items)
+        return type(value)(items)
+    return value
 
 
 @contextlib.contextmanager
@@ -221,8 +243,6 @@ def limited(seconds: float):
     def late(*_):
         raise Late
 
-    if seconds <= 0:
-        raise Late
     before = signal.signal(signal.SIGALRM, late)
     signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
@@ -234,28 +254,6 @@ def limited(seconds: float):
 
 def steps_of(problems: source.ProblemSet, changed: dict[str, str] | None = None) -> list[Step]:
     """The solution of a set as a submission, with the code of some answers changed."""
-    texts = {cell.name: cell.source if cell.kind != "test" else "" for cell in problems.cells if cell.code} | (changed or {})
+    texts = {cell.name: cell.source if cell.kind != "test" else cell.public for cell in problems.cells} | (changed or {})
     code = [cell for cell in problems.cells if cell.code and cell.kind != "distractor"]
-    return [Step(cell.name, texts[cell.name], problems.keeps.get(cell.name, [])) for cell in code]
-
-
-def main(arguments: list[str]) -> int:
-    plan = json.loads(Path(arguments[0]).read_text(encoding="utf-8"))
-    problems = source.read(plan["set"], Path(plan["sources"]))
-    submission = Submission([Step(**step) for step in plan["steps"]], Limits(**plan["limits"]))
-    try:
-        submission.start()
-        verdicts = judge(problems, submission)
-    finally:
-        submission.close()
-    result = {
-        "outputs": {step.key: step.outputs for step in submission.steps},
-        "verdicts": {name: asdict(verdict) for name, verdict in verdicts.items()},
-        "notes": submission.notes,
-    }
-    Path(arguments[1]).write_text(json.dumps(result), encoding="utf-8")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    return [Step(cell.name, texts[cell.name], cell.kind == "test") for cell in code]

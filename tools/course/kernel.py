@@ -1,62 +1,56 @@
-"""A kernel for untrusted code: shielded, limited and watched, in a scratch folder that goes with it."""
+"""A process for untrusted code: shielded, limited and watched, in a scratch folder that goes with it."""
 
 from __future__ import annotations
 
 import contextlib
 import json
 import os
-import queue
-import secrets
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
-import zmq
-from jupyter_client.blocking import BlockingKernelClient
-from nbformat.v4 import output_from_msg
 
 from . import answers, shield
+from .line import Ended, Line, Silent
 
 ROOT = Path(__file__).resolve().parents[2]
 SYSTEM = ("/usr", "/lib", "/lib64", "/bin", "/etc/ld.so.cache", "/etc/fonts", "/etc/localtime", "/sys/devices/system/cpu")
 PROCESS = ("/proc/cpuinfo", "/proc/meminfo", "/proc/stat", "/dev/urandom", "/dev/random", "/dev/zero")
 GRACE = 3.0  # seconds between the request to stop and the end
+DEEPEST = 40  # folders in folders
+FILES = 20_000
 
 
 @dataclass(frozen=True)
 class Limits:
-    """Seconds for a cell, for one call of an answer, for all cells and for all tests; megabytes; processes."""
+    """Seconds for a cell, for all cells, for one call of an answer and for one test; megabytes; processes; the least shield."""
 
     cell: float = 120
-    call: float = 20
     cells: float = 300
-    tests: float = 120
+    call: float = 20
+    test: float = 60
     memory: int = 3000
     disk: int = 200
     output: int = 1
     answer: int = 16
     processes: int = 64
-    bare: bool = False  # whether the shield may be missing
-
-
-class Ended(Exception):
-    """The kernel is gone; the message says why."""
+    shield: str = "full"  # "basic": without bubblewrap too; "off": without any shield
 
 
 class Kernel:
-    """One shielded kernel. Use it in a `with`; `run` gives a cell's outputs, `ask` one answer."""
+    """One shielded process. Use it in a `with`; `run` gives a cell's outputs, `photograph` what answers as things stand now."""
 
-    def __init__(self, limits: Limits):
-        self.limits, self.reason = limits, ""
-        self.home = Path(tempfile.mkdtemp(prefix="fold-"))
+    def __init__(self, limits: Limits, scratch: Path | None = None):
+        self.limits, self.reason, self.photos = limits, "", []
+        self.home = Path(tempfile.mkdtemp(prefix="fold-", dir=scratch))
         try:
             self._start()
         except BaseException:
@@ -72,199 +66,216 @@ class Kernel:
     # ---- start and end -----------------------------------------------------------------------------------------------
 
     def _start(self) -> None:
-        library, work = self.home / "library", self.home / "work"
-        for folder in (work, self.home / "matplotlib", self.home / "temporary"):
-            folder.mkdir()
-        self._furnish(library)
-        connection = {
-            **{f"{name}_port": i for i, name in enumerate(("shell", "iopub", "stdin", "control", "hb"), 1)},
-            **{"ip": str(self.home / "k"), "transport": "ipc", "signature_scheme": "hmac-sha256", "key": secrets.token_hex(16)},
-            "kernel_name": "",
-        }
-        (self.home / "connection.json").write_text(json.dumps(connection))
+        self._furnish()
+        bwrap = shield.bubblewrap() if self.limits.shield != "off" else None
+        read = [*SYSTEM, *PROCESS, sys.prefix, sys.base_prefix]
+        library, fonts = self.home / "library", list((self.home / "fonts").iterdir())
+        home = self.home / "room"
         settings = {
-            "environment": environment(self.home),
-            "folder": str(work),
-            "read": [*SYSTEM, *PROCESS, sys.prefix, sys.base_prefix],
-            "write": [str(self.home), "/dev/null"],
+            "environment": environment(home, library),
+            "folders": [str(home / name) for name in ("work", "matplotlib", "temporary")],
+            "fonts": [str(font) for font in fonts],
+            "folder": str(home / "work"),
+            "read": [*read, str(library), str(self.home / "fonts")],
+            "write": [str(home), "/dev/null"],
             "memory": self.limits.memory,
             "file": self.limits.disk,
-            "seconds": int(self.limits.cells + self.limits.tests),
-            "bare": self.limits.bare,
+            "seconds": int(self.limits.cells + 10 * self.limits.test),
+            "wrapped": bool(bwrap),
+            "bare": self.limits.shield == "off",
         }
-        ipython = [sys.executable, "-m", "ipykernel_launcher", "-f", str(self.home / "connection.json")]
-        quiet = ["--HistoryManager.enabled=False", "--IPKernelApp.log_level=50"]
-        command = [sys.executable, "-I", shield.__file__, json.dumps(settings), "--", *ipython, *quiet]
+        ours, theirs = socket.socketpair()
+        start = [sys.executable, "-I", shield.__file__, json.dumps(settings), "--"]
+        command = [*start, sys.executable, str(library / "_runner.py"), str(theirs.fileno())]
+        if bwrap:
+            extra = [shield.__file__, str(library), str(self.home / "fonts")]
+            around = shield.wrapped(bwrap, [*SYSTEM, sys.prefix, sys.base_prefix, *extra], str(home), self.limits.disk)
+            command = [*around, *command]
+        else:
+            home.mkdir()
+        self.wrapped = bool(bwrap)
         self.log = (self.home / "log").open("w+b")
         self.process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log, env={}, start_new_session=True
+            command, stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log, env={}, start_new_session=True,
+            pass_fds=[theirs.fileno()],
         )
+        theirs.close()
+        self.line = Line(ours, 4 * self.limits.output * 2**20)
         threading.Thread(target=self._watch, daemon=True).start()
-        self._connect(connection)
+        try:
+            self.line.hear(60)
+        except (Silent, Ended):
+            self.log.seek(0)
+            said = self.log.read().decode("utf-8", "replace").strip().splitlines()
+            raise RuntimeError(f"the process does not start: {said[-1] if said else 'it says nothing'}") from None
 
-    def _furnish(self, library: Path) -> None:
+    def _furnish(self) -> None:
         """A copy of foldnet for this submission alone: what it changes there changes nothing elsewhere."""
         import matplotlib
 
+        library = self.home / "library"
         shutil.copytree(ROOT / "foldnet", library / "foldnet")
-        (library / "foldnet/_book").mkdir()
+        (library / "foldnet/_book").mkdir(exist_ok=True)
         shutil.copy(ROOT / "book/plan.yml", library / "foldnet/_book")
         for folder in ("claims", "data"):
             shutil.copytree(ROOT / "book" / folder, library / "foldnet/_book" / folder)
         shutil.copy(answers.__file__, library / "_answers.py")
+        shutil.copy(Path(__file__).with_name("runner.py"), library / "_runner.py")
+        (self.home / "fonts").mkdir()
         for fonts in Path(matplotlib.get_cachedir()).glob("fontlist*.json"):
-            shutil.copy(fonts, self.home / "matplotlib")
-
-    def _connect(self, connection: dict) -> None:
-        context = zmq.Context()
-        context.setsockopt(zmq.MAXMSGSIZE, self.limits.answer * 2**21)
-        self.client = BlockingKernelClient(context=context)
-        self.client.load_connection_info(connection)
-        self.client.start_channels(shell=True, iopub=True, stdin=False, hb=False, control=False)
-        deadline = time.monotonic() + 60
-        while time.monotonic() < deadline:
-            with contextlib.suppress(queue.Empty):
-                self.client.kernel_info()
-                self.client.get_shell_msg(timeout=1)
-                self.client.get_iopub_msg(timeout=1)
-                return
-            if self.process.poll() is not None:
-                break
-        self.log.seek(0)
-        said = self.log.read().decode("utf-8", "replace").strip().splitlines()
-        raise RuntimeError(f"the kernel does not start: {said[-1] if said else 'it says nothing'}")
+            shutil.copy(fonts, self.home / "fonts")
 
     def close(self) -> None:
         self.kill("")
-        if hasattr(self, "client"):
-            self.client.stop_channels()
-            self.client.context.destroy(linger=0)
+        for line in (*self.photos, *([self.line] if hasattr(self, "line") else ())):
+            line.close()
         if hasattr(self, "log"):
             self.log.close()
         shutil.rmtree(self.home, ignore_errors=True)
 
     def kill(self, reason: str) -> None:
-        """End the kernel and all it started; in its own namespace of processes nothing outlives it."""
+        """End the process and all it started; in its own namespace of processes nothing outlives it."""
         self.reason = self.reason or reason
         if not hasattr(self, "process"):
             return
         for _ in range(3):
-            for process in _descendants(self.process.pid):
+            for process in self._descendants():
                 with contextlib.suppress(psutil.Error):
                     process.kill()
             if self.process.poll() is None:
                 self.process.kill()
             self.process.wait()
 
-    def _watch(self) -> None:
-        """Memory of all processes together, their number, and the disk: what no limit of a single process covers."""
-        while self.process.poll() is None:
-            used, count = 0, 0
-            for process in _descendants(self.process.pid):
+    def _descendants(self) -> list[psutil.Process]:
+        try:
+            return psutil.Process(self.process.pid).children(recursive=True)
+        except psutil.Error:
+            return []
+
+    def _signal(self, pid: int, which: int) -> None:
+        """Send a signal to a process of this submission, and to no other."""
+        for process in self._descendants():
+            if process.pid == pid:
                 with contextlib.suppress(psutil.Error):
-                    used, count = used + process.memory_info().rss, count + 1
-            if used > self.limits.memory * 2**20:
-                self.kill(f"it took more than {self.limits.memory} MB of memory")
-            elif count > self.limits.processes:
-                self.kill(f"it started more than {self.limits.processes} processes")
-            elif _size(self.home) > 2 * self.limits.disk * 2**20:
-                self.kill(f"it wrote more than {2 * self.limits.disk} MB to the disk")
+                    process.send_signal(which)
+
+    # ---- limits that no single process has ------------------------------------------------------------------------------
+
+    def _watch(self) -> None:
+        while self.process.poll() is None:
+            try:
+                self._look()
+            except Exception as error:  # a watcher that fails must not leave a submission unwatched
+                self.kill(f"it could not be watched ({type(error).__name__})")
             time.sleep(0.25)
+
+    def _look(self) -> None:
+        most, processes = self.limits.memory * 2**20, self._descendants()
+        if len(processes) > self.limits.processes:
+            return self.kill(f"it started more than {self.limits.processes} processes")
+        sizes = {}
+        for process in processes:
+            with contextlib.suppress(psutil.Error):
+                sizes[process] = process.memory_info().rss
+        if sum(sizes.values()) > most:  # forks share what none of them has changed: ask again, exactly
+            for process in processes:
+                with contextlib.suppress(psutil.Error, KeyError):
+                    sizes[process] = process.memory_full_info().pss
+            if sum(sizes.values()) > most:
+                self.reason = self.reason or f"it took more than {self.limits.memory} MB of memory"
+                with contextlib.suppress(psutil.Error):
+                    max(sizes, key=sizes.get).kill()
+        size, files, deep = self._disk(processes)
+        if size > self.limits.disk * 2**20:
+            self.kill(f"it wrote more than {self.limits.disk} MB to the disk")
+        elif files > FILES or deep:
+            self.kill("it made more files or folders than any answer needs")
+
+    def _disk(self, processes: list[psutil.Process]) -> tuple[int, int, bool]:
+        """Bytes, files, and whether folders are nested too deeply; deleted files that are still open count."""
+        room = self.home / "room"
+        if self.wrapped:  # a file system of its own, which has a size already
+            for process in processes:
+                with contextlib.suppress(OSError):
+                    found = os.statvfs(f"/proc/{process.pid}/root{room}")
+                    return 0, found.f_files - found.f_ffree, False
+            return 0, 0, False
+        size, files, left = 0, 0, [(str(room), 0)]
+        while left and files <= FILES:
+            folder, depth = left.pop()
+            if depth > DEEPEST:
+                return size, files, True
+            with contextlib.suppress(OSError), os.scandir(folder) as entries:
+                for entry in entries:
+                    files += 1
+                    if entry.is_dir(follow_symlinks=False):
+                        left.append((entry.path, depth + 1))
+                    else:
+                        size += entry.stat(follow_symlinks=False).st_blocks * 512
+        deleted = {}
+        for process in processes:
+            with contextlib.suppress(OSError):
+                for name in os.listdir(f"/proc/{process.pid}/fd"):
+                    with contextlib.suppress(OSError):
+                        found = os.stat(f"/proc/{process.pid}/fd/{name}")
+                        if not found.st_nlink:
+                            deleted[found.st_dev, found.st_ino] = found.st_blocks * 512
+        return size + sum(deleted.values()), files, False
 
     # ---- work --------------------------------------------------------------------------------------------------------
 
     def run(self, source: str, seconds: float) -> tuple[list, str]:
-        """A cell's outputs, and what stopped it (nothing, or a sentence). Raises `Ended` where the kernel did not survive."""
-        outputs, size = [], 0
+        """A cell's outputs, and what stopped it (nothing, or a sentence). Raises `Ended` where the process did not survive."""
+        reply, late = self._asked(self.line, {"do": "run", "source": source, "most": self.limits.output * 2**20}, seconds)
+        outputs = reply.get("outputs")
+        outputs = [output for output in outputs if isinstance(output, dict)] if isinstance(outputs, list) else []
+        return outputs, late or str(reply.get("stopped", ""))[:200]
 
-        def take(message: dict) -> bool:
-            nonlocal size
-            kind = message["msg_type"]
-            if kind == "clear_output":
-                outputs.clear()
-            if kind not in ("stream", "display_data", "execute_result", "error"):
-                return True
-            output = output_from_msg(message)
-            size += len(json.dumps(output))
-            if size > self.limits.output * 2**20:
-                return False
-            last = outputs[-1] if outputs else {}
-            if kind == "stream" and last.get("name") == output["name"]:
-                last["text"] += output["text"]
-            else:
-                outputs.append(output)
-            return True
+    def photograph(self) -> Line:
+        """A process that answers with everything as it is now, whatever happens later."""
+        ours, theirs = socket.socketpair()
+        photo = Line(ours, self.limits.answer * 2**20)
+        with theirs:
+            self.line.tell({"do": "photograph"}, theirs.fileno())
+        self.photos.append(photo)
+        self._asked(self.line, None, GRACE * 5)
+        with contextlib.suppress(Silent, Ended):
+            photo.hear(GRACE)
+        return photo
 
-        stopped = self._execute(source, seconds, take)
-        return outputs, stopped
+    def ask(self, photo: Line, request: dict) -> dict:
+        """The reply of a photograph to one question: `value`, or `error` and what it `says`."""
+        self.reason = ""
+        try:
+            reply, late = self._asked(photo, request, self.limits.call)
+        except Ended as end:
+            return {"error": "RuntimeError", "says": str(end)}
+        if late:
+            return {"error": "TimeoutError", "says": late}
+        return reply if "value" in reply or "error" in reply else {"error": "RuntimeError", "says": "no answer came back"}
 
-    def keep(self, names: list[str]) -> None:
-        self._execute(f"__import__('_answers').keep({names!r})", self.limits.call, lambda message: True)
-
-    def ask(self, request: dict) -> dict:
-        """The reply of the submission to one question: `value`, or `error` and what it `says`."""
-        replies = []
-
-        def take(message: dict) -> bool:
-            data = message["content"].get("data", {}) if message["msg_type"] == "display_data" else {}
-            replies.extend([data[answers.MIME]] if answers.MIME in data else [])
-            return True
-
-        stopped = self._execute(f"__import__('_answers').call({json.dumps(request)!r})", self.limits.call, take)
-        if stopped:
-            return {"error": "TimeoutError", "says": stopped}
-        if not replies or not isinstance(replies[-1], dict):
-            return {"error": "RuntimeError", "says": "no answer came back"}
-        return replies[-1]
-
-    def _execute(self, source: str, seconds: float, take: Callable[[dict], bool]) -> str:
-        """Run code and hand over its messages until it is done; on time-out, or when `take` refuses, interrupt or end it."""
-        request = self.client.execute(source, store_history=False, allow_stdin=False, stop_on_error=False)
-        deadline, stopped = time.monotonic() + seconds, ""
-        while True:
-            self._alive()
+    def _asked(self, line: Line, message: dict | None, seconds: float) -> tuple[dict, str]:
+        """Send a message and wait for the reply; on time-out interrupt, then end. Also says what stopped it."""
+        late = ""
+        try:
+            if message is not None:
+                line.tell(message)
             try:
-                message = self.client.get_iopub_msg(timeout=0.1)
-            except queue.Empty:
-                message = None
-            except Exception:  # a message that is no message
-                message = None
-            if message and message.get("parent_header", {}).get("msg_id") == request:
-                if message["msg_type"] == "status" and message["content"].get("execution_state") == "idle":
-                    break
-                if not stopped and not take(message):
-                    stopped, deadline = f"it printed more than {self.limits.output} MB", 0
-            if time.monotonic() > deadline:
-                if stopped and deadline:
-                    self.kill(f"{stopped} and did not stop when asked to")
-                    raise Ended(self.reason)
-                stopped = stopped or f"it took longer than {seconds:.0f} s"
-                deadline = time.monotonic() + GRACE
-                self._interrupt()
-        # a kernel that was told to leave, as exit() does, answers once more and goes
-        with contextlib.suppress(queue.Empty):
-            while True:
-                reply = self.client.get_shell_msg(timeout=1)
-                if reply["parent_header"].get("msg_id") == request:
-                    leaving = any(p.get("source") == "ask_exit" for p in reply["content"].get("payload", ()))
-                    if leaving:
-                        self.kill("it left the kernel")
-                    break
-        self._alive()
-        return stopped
-
-    def _interrupt(self) -> None:
-        for process in _descendants(self.process.pid):
-            with contextlib.suppress(psutil.Error):
-                process.send_signal(signal.SIGINT)
-
-    def _alive(self) -> None:
-        if self.process.poll() is not None or self.reason:
-            self.process.wait()
-            raise Ended(self.reason or "it ended the kernel")
+                return line.hear(seconds), late
+            except Silent:
+                late = f"it took longer than {seconds:.0f} s"
+                self._signal(line.pid, signal.SIGINT)
+                return line.hear(GRACE), late
+        except Silent:
+            self._signal(line.pid, signal.SIGKILL)
+            line.close()
+            raise Ended(f"{late} and did not stop when asked to") from None
+        except Ended as end:
+            time.sleep(0.05)  # the watcher may be about to say why
+            raise Ended(self.reason or str(end)) from None
 
 
-def environment(home: Path) -> dict[str, str]:
+def environment(home: Path, library: Path) -> dict[str, str]:
     """All that a submission's process knows of the world."""
     threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
     return {
@@ -275,23 +286,9 @@ def environment(home: Path) -> dict[str, str]:
         "TMPDIR": str(home / "temporary"),
         "IPYTHONDIR": str(home / "temporary"),
         "MPLCONFIGDIR": str(home / "matplotlib"),
-        "PYTHONPATH": str(home / "library"),
+        "MPLBACKEND": "module://matplotlib_inline.backend_inline",
+        "PYTHONPATH": str(library),
         "PYTHONNOUSERSITE": "1",
+        "PYTHONDONTWRITEBYTECODE": "1",
         "TQDM_DISABLE": "1",
     }
-
-
-def _descendants(pid: int) -> list[psutil.Process]:
-    try:
-        return psutil.Process(pid).children(recursive=True)
-    except psutil.Error:
-        return []
-
-
-def _size(folder: Path) -> int:
-    total = 0
-    for path, _, names in os.walk(folder):
-        for name in names:
-            with contextlib.suppress(OSError):
-                total += os.lstat(os.path.join(path, name)).st_size
-    return total

@@ -13,6 +13,7 @@ import time
 
 from . import judge, source
 from .kernel import Limits
+from .submission import END, Step, Submission
 
 
 def used(code: str) -> set[str]:
@@ -25,12 +26,12 @@ def stored(code: str) -> set[str]:
     return names | {n.name for n in tree.body if isinstance(n, (ast.FunctionDef, ast.ClassDef))}
 
 
-def after(steps: list[judge.Step], key: str) -> list[judge.Step]:
-    """The step with this key and those after it that depend on what it defines, directly or not."""
+def after(steps: list[Step], key: str, tests: dict[str, str]) -> list[Step]:
+    """The step with this key and those after it that depend on what it defines, directly or not; `tests` has their whole text."""
     index = next(i for i, step in enumerate(steps) if step.key == key)
     changed, found = stored(steps[index].source), [steps[index]]
     for step in steps[index + 1 :]:
-        if (used(step.source) | set(step.keeps)) & changed:
+        if used(tests.get(step.key, step.source)) & changed:
             found.append(step)
             changed |= stored(step.source)
     return found
@@ -44,7 +45,7 @@ def rehearse(problems: source.ProblemSet, limits: Limits | None = None) -> list[
     """What does not go as it should, each a sentence."""
     wrong, tests = [], {test.name for test in problems.tests}
     stubs = {cell.name: cell.public for cell in problems.of("answer") if cell.code}
-    solution = judge.Submission(judge.steps_of(problems, stubs), limits or Limits())
+    solution = Submission(judge.steps_of(problems, stubs), limits or Limits())
     try:
         solution.start()
         earned = tests - lost(judge.judge(problems, solution))
@@ -55,6 +56,7 @@ def rehearse(problems: source.ProblemSet, limits: Limits | None = None) -> list[
         solution.steps = judge.steps_of(problems)
         for step in solution.steps:
             solution.run(step, solution.limits.cells)
+        solution.photos[END] = solution.kernel.photograph()
         print(f"  the solution runs in {time.monotonic() - start:.1f} s", flush=True)
         for step in solution.steps:
             wrong += [f"the solution's cell {step.key}: {o['evalue']}" for o in step.outputs if o["output_type"] == "error"]
@@ -67,16 +69,15 @@ def rehearse(problems: source.ProblemSet, limits: Limits | None = None) -> list[
     return wrong
 
 
-def distract(problems: source.ProblemSet, solution: judge.Submission, cell: source.Cell) -> list[str]:
+def distract(problems: source.ProblemSet, solution: Submission, cell: source.Cell) -> list[str]:
     """Put one distractor in the place of its answer, judge, and put the solution back."""
     answer, *expected = cell.loses
-    solution.start()
-    changed = judge.steps_of(problems, {answer: cell.source})
-    for step in after(changed, answer):
+    tests = {test.name: test.source for test in problems.tests}
+    touched = after(judge.steps_of(problems, {answer: cell.source}), answer, tests)
+    for step in touched:
         solution.run(step, solution.limits.cells)
-    verdicts = judge.judge(problems, solution)
-    right = judge.steps_of(problems)
-    for step in after(right, answer):
+    verdicts = judge.judge(problems, solution, only={step.key for step in touched})
+    for step in after(judge.steps_of(problems), answer, tests):
         solution.run(step, solution.limits.cells)
     found, title = lost(verdicts), cell.source.splitlines()[0].lstrip("# ")
     told = [verdicts[name].line for name in sorted(found)]

@@ -18,30 +18,57 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from ..notebooks import METADATA
 from . import source
 
-MOST_CELLS, MOST_TEXT = 400, 1_000_000
+MOST_CELLS, MOST_TEXT, MOST_PICTURES = 400, 1_000_000, 20_000_000
+MARKS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
 
 
 class Unreadable(Exception):
     """A file that is no notebook; the message says why."""
 
 
+def decoded(data: bytes) -> str:
+    """The text of a file, as editors on all systems write it."""
+    coding = next((name for mark, name in MARKS if data.startswith(mark)), "utf-8")
+    try:
+        return data.decode(coding)
+    except UnicodeDecodeError:
+        return data.decode("cp1252", "replace")
+
+
+def clean(value) -> str:
+    """A text without halves of characters, which no file can hold."""
+    return str(value).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
 def read(text: str) -> list[dict]:
-    """The cells of a notebook file as plain data: type, source, metadata and id; nothing else of it is believed."""
+    """The cells of a notebook file as plain data: type, source, metadata, id and pasted pictures; nothing else is believed."""
     try:
         document = json.loads(text)
         if document.get("nbformat", 4) < 4:
             document = nbformat.convert(nbformat.from_dict(document), 4)
-        cells = []
-        for cell in document["cells"]:
-            lines = cell.get("source", "")
-            meta = cell.get("metadata") if isinstance(cell.get("metadata"), dict) else {}
-            written = "".join(lines) if isinstance(lines, list) else str(lines)
-            cells.append({"type": str(cell.get("cell_type")), "source": written, "meta": meta, "id": str(cell.get("id", ""))})
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        cells = [_cell(cell) for cell in document["cells"]]
+    except Exception as error:  # whatever is in a file, it stops its own reading and no more
         raise Unreadable(f"the file is no notebook ({type(error).__name__})") from None
     if len(cells) > MOST_CELLS or sum(len(cell["source"]) for cell in cells) > MOST_TEXT:
-        raise Unreadable("the notebook is larger than any answer can be")
+        raise Unreadable("the notebook is larger than any answer can be, also without its outputs")
+    if sum(len(picture) for cell in cells for picture in cell["pictures"].values()) > MOST_PICTURES:
+        raise Unreadable(f"the pasted pictures have more than {MOST_PICTURES // 10**6} MB")
     return cells
+
+
+def _cell(cell: dict) -> dict:
+    lines = cell.get("source", "")
+    meta = cell.get("metadata") if isinstance(cell.get("metadata"), dict) else {}
+    written = "".join(map(str, lines)) if isinstance(lines, list) else str(lines)
+    pasted = cell.get("attachments") if isinstance(cell.get("attachments"), dict) else {}
+    pictures = {
+        clean(name): data
+        for name, kinds in pasted.items()
+        for data in (kinds.values() if isinstance(kinds, dict) else ())
+        if isinstance(data, str)
+    }
+    kind = str(cell.get("cell_type"))
+    return {"type": kind, "source": clean(written), "meta": meta, "id": clean(cell.get("id", "")), "pictures": pictures}
 
 
 def restore(problems: source.ProblemSet, text: str, release: nbformat.NotebookNode) -> tuple[nbformat.NotebookNode, list[str]]:
@@ -50,9 +77,9 @@ def restore(problems: source.ProblemSet, text: str, release: nbformat.NotebookNo
     wanted = {cell.name: cell for cell in problems.cells if cell.kind != "distractor"}
     match = matched(theirs, wanted)
     made = {cell.id: cell for cell in release.cells}
-    notes = differences(theirs, wanted, match)
-    cells, placed = [], set()
-    order = list(made)
+    elsewhere = answered_elsewhere(theirs, wanted, match)
+    notes = differences(theirs, wanted, match, elsewhere)
+    cells, placed, order = [], set(elsewhere), list(made)
     for index, cell in enumerate(theirs):
         name = match.get(index)
         if name:  # the cells of the set that are missing before this one come first
@@ -60,21 +87,54 @@ def restore(problems: source.ProblemSet, text: str, release: nbformat.NotebookNo
                 if earlier not in placed and earlier not in match.values():
                     cells.append(made[earlier])
                     placed.add(earlier)
-            cells.append(answered(made[name], wanted[name], cell))
+            if wanted[name].code and wanted[name].kind in ("given", "test") and edited(cell, wanted[name]):
+                cells.append(new_code_cell(cell["source"], id=f"own-{index}"))  # what was added to it is not lost
+            cells.append(answered(made[name], wanted[name], theirs, index, match))
             placed.add(name)
+        elif index in match:
+            continue  # more of the answer above it
         elif cell["source"].strip() and "google.colab" not in cell["source"]:
-            make = new_code_cell if cell["type"] == "code" else new_markdown_cell
-            cells.append(make(cell["source"], id=f"own-{index}"))
+            cells.append(own(cell, index))
     cells += [made[name] for name in order if name not in placed]
     return new_notebook(cells=[nbformat.from_dict(cell) for cell in cells], metadata=METADATA), notes
 
 
-def answered(made: nbformat.NotebookNode, wanted: source.Cell, theirs: dict) -> nbformat.NotebookNode:
-    """The cell of the set, with the student's text where it is an answer."""
+def own(cell: dict, index: int) -> nbformat.NotebookNode:
+    made = (new_code_cell if cell["type"] == "code" else new_markdown_cell)(cell["source"], id=f"own-{index}")
+    return pictured(made, [cell])
+
+
+def pictured(made: nbformat.NotebookNode, cells: list[dict]) -> nbformat.NotebookNode:
+    """A text cell with its pasted pictures; whether they are pictures is seen when they are shown."""
+    pictures = {name: {"image/png": data} for cell in cells for name, data in cell["pictures"].items()}
+    if pictures and made.cell_type == "markdown":
+        made.attachments = pictures
+    return made
+
+
+def answered(made, wanted: source.Cell, theirs: list[dict], index: int, match: dict) -> nbformat.NotebookNode:
+    """The cell of the set, with the student's text where it is an answer; a text goes on in the cells below it."""
     cell = nbformat.from_dict(dict(made))
-    if wanted.kind == "answer":
-        cell.source = theirs["source"]
-    return cell
+    if wanted.kind != "answer":
+        return cell
+    parts = [theirs[index]]
+    if not wanted.code:
+        below = next((i for i in range(index + 1, len(theirs)) if match.get(i)), len(theirs))
+        more = [i for i in range(index + 1, below) if theirs[i]["type"] != "code" and theirs[i]["source"].strip()]
+        match |= dict.fromkeys(more, "")
+        parts += [theirs[i] for i in more]
+    written = [part["source"] for part in parts]
+    if len(written) > 1 and written[0].strip() == wanted.public.strip():
+        written = written[1:]
+    cell.source = "\n\n".join(written)
+    return pictured(cell, parts)
+
+
+def answered_elsewhere(theirs: list[dict], wanted: dict[str, source.Cell], match: dict[int, str]) -> set[str]:
+    """Answers without a cell of their own whose names another cell defines: their stubs would undo them."""
+    defined = set().union(*(top_level(cell["source"]) for cell in theirs if cell["type"] == "code"))
+    missing = {name: w for name, w in wanted.items() if w.kind == "answer" and w.code and name not in match.values()}
+    return {name for name, w in missing.items() if w.defines and set(w.defines) <= defined}
 
 
 def matched(theirs: list[dict], wanted: dict[str, source.Cell]) -> dict[int, str]:
@@ -101,7 +161,7 @@ def fits(cell: dict, wanted: source.Cell) -> bool:
 def by_metadata(cell: dict, wanted: dict[str, source.Cell]) -> str | None:
     meta = cell["meta"].get("nbgrader")
     name = meta.get("grade_id") if isinstance(meta, dict) else None
-    return name if name in wanted else None
+    return name if isinstance(name, str) and name in wanted else None
 
 
 def by_id(cell: dict, wanted: dict[str, source.Cell]) -> str | None:
@@ -148,25 +208,33 @@ def top_level(code: str) -> set[str]:
         body = ast.parse(code).body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return {a or b for a, b in re.findall(r"^(?:def|class)\s+(\w+)|^(\w+)\s*=[^=]", code, re.MULTILINE)}
-    names = {node.name for node in body if isinstance(node, (ast.FunctionDef, ast.ClassDef, ast.AsyncFunctionDef))}
-    targets = [t for node in body if isinstance(node, ast.Assign) for t in node.targets]
-    return names | {n.id for target in targets for n in ast.walk(target) if isinstance(n, ast.Name)}
+    names, left = set(), list(body)
+    while left:
+        node = left.pop()
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef, ast.AsyncFunctionDef)):
+            names.add(node.name)
+            continue
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+        names |= {n.id for target in targets for n in ast.walk(target) if isinstance(n, ast.Name)}
+        left += [child for child in ast.iter_child_nodes(node) if isinstance(child, (ast.stmt, ast.ExceptHandler))]
+    return names
 
 
-def differences(theirs: list[dict], wanted: dict[str, source.Cell], match: dict[int, str]) -> list[str]:
+def edited(cell: dict, wanted: source.Cell) -> bool:
+    return cell["source"].strip() != wanted.public.strip()
+
+
+def differences(theirs: list[dict], wanted: dict[str, source.Cell], match: dict[int, str], elsewhere: set[str]) -> list[str]:
     """What an instructor may want to know: lost metadata, changed tests, missing answers."""
     notes = []
     lost = [name for index, name in match.items() if wanted[name].kind != "text" and not by_metadata(theirs[index], wanted)]
     if lost:
         notes.append(f"cell metadata restored for {len(lost)} cells")
-    edited = [
-        name
-        for index, name in match.items()
-        if wanted[name].kind in ("test", "given") and theirs[index]["source"].strip() != wanted[name].public.strip()
-    ]
-    if edited:
-        notes.append(f"changed cells put back: {', '.join(sorted(edited))}")
+    changed = [name for i, name in match.items() if wanted[name].kind in ("test", "given") and edited(theirs[i], wanted[name])]
+    if changed:
+        notes.append(f"changed cells put back: {', '.join(sorted(changed))}")
     missing = [name for name, w in wanted.items() if w.kind in ("answer", "test") and name not in match.values()]
+    missing = [name for name in missing if name not in elsewhere]
     if missing:
         notes.append(f"missing cells put back: {', '.join(missing)}")
     return notes

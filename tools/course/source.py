@@ -96,19 +96,14 @@ class ProblemSet:
         return self.of("test")
 
     @property
+    def title(self) -> str:
+        """The first heading."""
+        lines = (line for cell in self.of("text") for line in cell.source.splitlines() if line.startswith("# "))
+        return next(lines, self.name).lstrip("# ")
+
+    @property
     def points(self) -> float:
         return sum(cell.points or 0 for cell in self.cells)
-
-    @cached_property
-    def keeps(self) -> dict[str, list[str]]:
-        """For each test, the names of answers that are looked at for the first time there: what stands then is what counts."""
-        left = {name for cell in self.of("answer") for name in cell.defines}
-        found = {}
-        for test in self.tests:
-            used = {node.id for node in ast.walk(ast.parse(test.source)) if isinstance(node, ast.Name)}
-            found[test.name] = sorted(used & left)
-            left -= used
-        return found
 
     def notebook(self, root: Path = ROOT) -> nbformat.NotebookNode:
         """The instructor's notebook with nbgrader's metadata: solutions and hidden tests, no distractors."""

@@ -1,0 +1,170 @@
+"""Grading a class: nothing stops it, nothing is lost, and it goes on where it was stopped."""
+
+import csv
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import nbformat
+import psutil
+import pytest
+
+from tools.course import book, grade, make, shield, source
+from tools.course.kernel import Limits
+
+pytestmark = [
+    pytest.mark.course,
+    pytest.mark.skipif(not shield.version(), reason="THIS SYSTEM HAS NO LANDLOCK: no submission was graded"),
+]
+LIMITS = Limits(cell=20, call=5, test=20, shield="basic")
+RIGHT, WRONG = "def one():\n    return 1", "def one():\n    return 2"
+
+
+def notebook(nano, code=RIGHT, text="Because.", **more) -> dict:
+    made = json.loads(nbformat.writes(make.release(nano)))
+    for cell in made["cells"]:
+        if cell["id"] in ("one", "why"):
+            cell["source"] = code if cell["id"] == "one" else text
+    return made | more
+
+
+def hand_in(folder: Path, **files) -> Path:
+    folder.mkdir(exist_ok=True)
+    for name, content in files.items():
+        path = folder / f"{name}.ipynb"
+        path.write_bytes(content if isinstance(content, bytes) else json.dumps(content).encode())
+    return folder
+
+
+def table(out: Path) -> dict[str, dict]:
+    with (out / "grades.csv").open(newline="", encoding="utf-8") as file:
+        return {row["student"]: row for row in csv.DictReader(file)}
+
+
+def test_one_bad_file_stops_nobody(nano, tmp_path):
+    """The files of which each alone once stopped a class, among good ones; each has a row and a reason."""
+    half = notebook(nano)
+    half["cells"][-1]["source"] = "half a sign: \ud83d"
+    odd = notebook(nano)
+    odd["cells"][2]["metadata"] = {"nbgrader": {"grade_id": []}}
+    photo = notebook(nano)
+    photo["cells"][-1]["attachments"] = {"a.png": {"image/png": "AAAA"}}
+    hand_in(tmp_path / "in", anna=notebook(nano), half=half, odd=odd, one={"nbformat": 1, "cells": []}, photo=photo, nothing=b"")
+    hand_in(tmp_path / "in", wide=json.dumps(notebook(nano)).encode("utf-16"), wrong=notebook(nano, WRONG))
+    (tmp_path / "in" / "dir").mkdir()
+    os.mkfifo(tmp_path / "in" / "pipe.ipynb")
+    rows = {row["student"]: row for row in grade.grade(nano, tmp_path / "in", tmp_path / "out", LIMITS)}
+    points = {student: row["by tests"] for student, row in rows.items()}
+    assert points == {
+        **dict.fromkeys(("anna", "half", "odd", "photo", "wide"), "2"),
+        **dict.fromkeys(("dir", "nothing", "one", "pipe"), "0"),
+        "wrong": "1",
+    }
+    assert "no notebook" in rows["nothing"]["notes"]
+    assert all(rows[student]["notes"] for student in ("dir", "one", "pipe"))
+    assert {path.stem for path in (tmp_path / "out/feedback").iterdir()} == set(rows)
+
+
+def test_latecomers_join_the_class_and_texts_keep_their_scores(nano, nano_text, tmp_path, capsys):
+    out = tmp_path / "out"
+    grade.grade(nano, hand_in(tmp_path / "in", anna=notebook(nano), ben=notebook(nano, WRONG)), out, LIMITS)
+    path = out / "by_hand.csv"
+    lines = path.read_text(encoding="utf-8-sig").replace(",why,3,,", ",why,3,3,well said").replace(",", ";")
+    path.write_bytes(lines.encode("cp1252"))  # as a spreadsheet may save it
+    late = hand_in(tmp_path / "late", cleo=notebook(nano), ben=notebook(nano, RIGHT, text="Another text."))
+    grade.grade(nano, late, out, LIMITS)
+    rows = table(out)
+    assert {student: row["total"] for student, row in rows.items()} == {"anna": "5", "ben": "2", "cleo": "2"}
+    assert {student: row["to be read"] for student, row in rows.items()} == {"anna": "0", "ben": "3", "cleo": "3"}
+    assert "3 for an earlier text: well said" in path.read_text(encoding="utf-8-sig")
+    assert any(";3;well said" in backup.read_text("cp1252") for backup in (out / "backups").glob("by_hand*"))
+    before = {p: p.stat().st_mtime_ns for p in out.rglob("*.html")}
+    capsys.readouterr()
+    grade.grade(nano, tmp_path / "in", out, LIMITS)  # ben's first file again: it is his submission now
+    assert "1 of 2 submissions are graded already" in capsys.readouterr().out
+    assert table(out)["ben"]["by tests"] == "1"
+    assert [p.stem for p in before if p.stat().st_mtime_ns != before[p]] == ["ben"]
+    changed = source.parse("nano", nano_text.replace("== 1", "== 2"))
+    grade.grade(changed, tmp_path / "in", out, LIMITS)  # another test: all are graded again
+    assert table(out)["anna"]["by tests"] == "1"
+
+
+def strangers(folder: Path) -> list[str]:
+    """Processes of submissions that live on."""
+    lines = [" ".join(process.info["cmdline"] or ()) for process in psutil.process_iter(["cmdline"])]
+    return [line[:80] for line in lines if str(folder) in line and "_runner.py" in line]
+
+
+def test_a_hundred_kills_lose_nothing_and_leave_nothing(nano, tmp_path):
+    """Killed at any moment and started again: the table is always whole, no record is graded twice, no process lives on."""
+    codes = [RIGHT, WRONG, "def one():\n    raise ValueError", "1 / 0"] * 5
+    folder = hand_in(tmp_path / "in", **{f"s{i:02}": notebook(nano, code, f"Text {i}.") for i, code in enumerate(codes)})
+    out, chance = tmp_path / "out", random.Random(1)
+    expected = {"s00": "2", "s01": "1", "s02": "0", "s03": "0"}
+    done: set[str] = set()
+    kills, finished = 0, False
+    while kills < 100:
+        pid = os.fork()
+        if not pid:
+            status = 1
+            try:
+                os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+                os.dup2(1, 2)
+                grade.grade(nano, folder, out, LIMITS)
+                status = 0
+            finally:
+                os._exit(status)
+        time.sleep(chance.uniform(0.05, 1.2))
+        ended, status = os.waitpid(pid, os.WNOHANG)
+        assert not status
+        if ended:
+            finished = True
+        else:
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+        kills += 1
+        if (out / "grades.csv").is_file():
+            rows = table(out)
+            assert done <= set(rows)
+            done = set(rows)
+            assert all(row["by tests"] == expected[f"s0{int(student[1:]) % 4}"] for student, row in rows.items())
+        if finished and kills % 10 == 0:  # a fresh class
+            finished, done = False, set()
+            out = tmp_path / f"out-{kills}"
+    records = {path.parent.name: path.stat().st_mtime_ns for path in out.glob("students/*/record.json")}
+    grade.grade(nano, folder, out, LIMITS)
+    rows = table(out)
+    assert len(rows) == 20
+    assert all(row["by tests"] == expected[f"s0{int(student[1:]) % 4}"] for student, row in rows.items())
+    for student, at in records.items():
+        assert (out / "students" / student / "record.json").stat().st_mtime_ns == at
+    deadline = time.monotonic() + 30  # who was just starting sees that nobody listens, and goes
+    while strangers(tmp_path) and time.monotonic() < deadline:
+        time.sleep(0.5)
+    assert strangers(tmp_path) == []
+    assert not (out / "scratch").exists()
+
+
+def test_two_graders_do_not_meet(nano, tmp_path):
+    folder = hand_in(tmp_path / "in", anna=notebook(nano))
+    with book.locked(tmp_path / "out"):
+        command = f"from tools.course import book, source\nwith book.locked(source.Path({str(tmp_path / 'out')!r})): pass"
+        done = subprocess.run([sys.executable, "-c", command], capture_output=True, text=True, cwd=source.ROOT)
+    assert "somebody else is grading" in done.stderr
+    assert len(grade.grade(nano, folder, tmp_path / "out", LIMITS)) == 1
+
+
+def test_where_walls_are_missing_grading_is_refused_unless_told_to(nano, tmp_path, monkeypatch, capsys):
+    folder = hand_in(tmp_path / "in", anna=notebook(nano))
+    monkeypatch.setattr(shield, "bubblewrap", lambda: None)
+    with pytest.raises(grade.CourseError, match=r"(?s)bubblewrap .* SHIELD=basic"):
+        grade.grade(nano, folder, tmp_path / "out", Limits())
+    assert not (tmp_path / "out/grades.csv").exists()
+    (row,) = grade.grade(nano, folder, tmp_path / "out", LIMITS)
+    assert row["by tests"] == "2"
+    assert "bubblewrap" in capsys.readouterr().err

@@ -1,0 +1,94 @@
+"""A submission as it runs: its cells one after the other in a shielded process, and a photograph at each test's cell."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from .kernel import Kernel, Limits
+from .line import Ended, Line
+
+MOST_ENDS = 4  # so often may a submission end its process
+END = ""  # the photograph of the end
+
+
+@dataclass
+class Step:
+    """A cell of a submission in the order in which it runs; after a `test`'s cell there is a photograph."""
+
+    key: str
+    source: str
+    test: bool = False
+    outputs: list = field(default_factory=list)
+
+
+class Submission:
+    """The cells of a submission, the process they live in, and its photographs."""
+
+    def __init__(self, steps: list[Step], limits: Limits, scratch: Path | None = None):
+        self.steps, self.limits, self.scratch = steps, limits, scratch
+        self.kernel: Kernel | None = None
+        self.photos: dict[str, Line] = {}
+        self.left_out: set[str] = set()
+        self.notes: list[str] = []
+
+    def start(self) -> None:
+        """Run all cells that are not left out, in a fresh process; again without a cell that ends it."""
+        for _ in range(MOST_ENDS + 1):
+            self.close()
+            self.kernel = Kernel(self.limits, self.scratch)
+            if self._all():
+                self.photos[END] = self.kernel.photograph()
+                return
+        self.close()
+        self.note("the notebook ended its process again and again")
+
+    def _all(self) -> bool:
+        deadline = time.monotonic() + self.limits.cells
+        for step in self.steps:
+            if step.key in self.left_out:
+                continue
+            try:
+                self.run(step, deadline - time.monotonic())
+            except Ended as end:
+                self.left_out.add(step.key)
+                step.outputs = [told(f"This cell was stopped: {end}. The others ran without it.")]
+                self.note(f"a cell was stopped: {end}")
+                return False
+        return True
+
+    def run(self, step: Step, left: float) -> None:
+        stopped = ""
+        if left <= 0 and step.source.strip() and not step.test:
+            step.outputs = [told("This cell did not run: the time for the whole notebook was used up.")]
+            self.note(f"more than {self.limits.cells:.0f} s for the whole notebook")
+        elif step.source.strip():
+            most = self.limits.test if step.test else min(left, self.limits.cell)
+            step.outputs, stopped = self.kernel.run(step.source, most)
+        if stopped:
+            step.outputs.append(told(f"This cell was stopped: {stopped}."))
+            self.note(f"a cell was stopped: {stopped}")
+        if step.test:
+            if step.key in self.photos:
+                self.photos[step.key].close()
+            self.photos[step.key] = self.kernel.photograph()
+
+    def ask(self, photo: str, request: dict) -> dict:
+        if self.kernel is None or photo not in self.photos:
+            return {"error": "RuntimeError", "says": "the notebook ended its process again and again"}
+        return self.kernel.ask(self.photos[photo], request)
+
+    def note(self, text: str) -> None:
+        if text not in self.notes:
+            self.notes.append(text)
+
+    def close(self) -> None:
+        if self.kernel:
+            self.kernel.close()
+        self.kernel = None
+        self.photos = {}
+
+
+def told(text: str) -> dict:
+    return {"output_type": "error", "ename": "Stopped", "evalue": text, "traceback": [text]}
