@@ -2,19 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
+Cases = Sequence[tuple[tuple, object]]
 
-def selfcheck(answer: Callable, cases: Sequence[tuple[tuple, object]], tol: float = 1e-6) -> None:
+
+def selfcheck(
+    answer: Callable, cases: Cases | Callable[[], Cases], tol: float = 1e-6, mistakes: Mapping[str, Callable] | None = None
+) -> None:
     """Print a verdict on a student's function: missing, keep working, almost or correct.
 
     `cases` are pairs of arguments and the expected value (a number or an array), or a condition: a function that is given the
-    student's value and says whether it will do. The first case that fails is shown. *Almost* means within five per cent in every
-    case: right in kind, wrong in a factor or in precision.
+    student's value and says whether it will do; or what draws such pairs, as `fresh` does. The first case that fails is shown;
+    *almost* means within five per cent in every case. `mistakes` maps a sentence ("this is the angle in radians") to a function
+    that makes this mistake: who answers like it in every case is told so.
     """
-    print(verdict(answer, cases, tol))
+    print(verdict(answer, cases, tol, mistakes))
+
+
+def fresh(truth: Callable, count: int = 6, **ranges: tuple) -> Callable[[], Cases]:
+    """Draws `count` new cases each time: arguments uniform in their `ranges`, whole where both ends are, and their `truth`.
+
+    A table of right answers cannot be learned by heart then. `truth` takes the arguments by position, in the order of `ranges`.
+    """
+
+    def draw() -> Cases:
+        rng = np.random.default_rng()
+        rows = [tuple(_between(rng, *ends) for ends in ranges.values()) for _ in range(count)]
+        return [(row, truth(*row)) for row in rows]
+
+    return draw
 
 
 def selfcheck_value(name: str, value, expected, tol: float = 1e-6) -> None:
@@ -22,11 +41,12 @@ def selfcheck_value(name: str, value, expected, tol: float = 1e-6) -> None:
     print(value_verdict(name, value, expected, tol))
 
 
-def verdict(answer: Callable, cases: Sequence[tuple[tuple, object]], tol: float = 1e-6) -> str:
+def verdict(answer: Callable, cases: Cases | Callable[[], Cases], tol: float = 1e-6, mistakes: Mapping | None = None) -> str:
     """The line that `selfcheck` prints."""
+    cases = cases() if callable(cases) else cases
     if not cases:
         raise ValueError("a self-check needs at least one case")
-    judged = []
+    judged, answers = [], []
     for arguments, expected in cases:
         call = f"{answer.__name__}({', '.join(map(_argument, arguments))})"
         try:
@@ -35,7 +55,13 @@ def verdict(answer: Callable, cases: Sequence[tuple[tuple, object]], tol: float 
             return f"keep working: {call} raises {type(error).__name__}: {error}"
         if given is None:
             return f"missing: {answer.__name__} returns nothing yet"
+        answers.append(given)
         judged.append(_judged(call, "gives", given, expected, tol))
+    if any(judged):
+        for sentence, mistake in (mistakes or {}).items():
+            same = [(arguments, mistake(*arguments)) for arguments, _ in cases]
+            if not any(_judged("", "", given, wrong, tol) for given, (_, wrong) in zip(answers, same)):
+                return f"keep working: {sentence}"
     return _worst(judged) or f"correct: {answer.__name__} passes all {len(cases)} cases"
 
 
@@ -73,6 +99,12 @@ def _worst(judged: list[str | None]) -> str | None:
     if failing and any(line.startswith("keep") for line in failing):
         return next(line for line in failing if line.startswith("keep"))
     return failing[0] if failing else None
+
+
+def _between(rng: np.random.Generator, low, high):
+    if isinstance(low, int) and isinstance(high, int):
+        return int(rng.integers(low, high + 1))
+    return round(float(rng.uniform(low, high)), 3)
 
 
 def _argument(value) -> str:

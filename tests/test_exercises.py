@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from foldnet import exercises
 from foldnet.exercises import value_verdict, verdict
 
 CASES = [((1.0, 2.0), 2.0), ((3.0, 4.0), 12.0)]
@@ -91,3 +92,35 @@ def test_the_worst_case_is_shown():
 )
 def test_values_have_the_same_four_verdicts(value, expected, line):
     assert value_verdict("gain", value, expected) == line
+
+
+# ---- fresh cases and known mistakes -------------------------------------------------------------------------------------
+
+
+def test_fresh_cases_differ_each_time_and_are_true():
+    draw = exercises.fresh(lambda r, n: r**n, count=20, r=(0.5, 2.0), n=(1, 4))
+    first, second = draw(), draw()
+    assert len(first) == 20
+    assert first != second
+    for (r, n), truth in first:
+        assert 0.5 <= r <= 2.0
+        assert n in (1, 2, 3, 4)
+        assert truth == r**n
+    assert {n for (_, n), _ in first + second} == {1, 2, 3, 4}
+
+
+def test_answers_learned_by_heart_do_not_pass_fresh_cases():
+    draw = exercises.fresh(lambda x: x**2, x=(0.5, 2.0))
+    known = dict(draw())
+    assert exercises.verdict(lambda x: x * x, draw).startswith("correct")
+    by_heart = lambda x: known.get((x,), 1.0)  # noqa: E731
+    assert exercises.verdict(by_heart, draw).startswith(("keep working", "almost"))
+
+
+def test_a_known_mistake_is_named_only_where_it_is_made_throughout():
+    draw = exercises.fresh(lambda x: np.cos(x), x=(1.0, 2.0))
+    mistakes = {"this is the sine": np.sin, "this has no sign": lambda x: abs(np.cos(x))}
+    assert exercises.verdict(lambda x: np.sin(x), draw, mistakes=mistakes) == "keep working: this is the sine"
+    assert exercises.verdict(lambda x: np.cos(x), draw, mistakes=mistakes).startswith("correct")
+    assert "this is" not in exercises.verdict(lambda x: np.sin(x) if x > 1.9 else 7.0, draw, mistakes=mistakes)
+    assert exercises.verdict(lambda x: None, draw, mistakes=mistakes).startswith("missing")

@@ -1,6 +1,7 @@
 """The rules of the house for notebooks, each a function that yields what is wrong: `python -m tools.lint [CHAPTER ...]`.
 
-`RULES` hold for every notebook of the book, `CHAPTER_RULES` for the stories of its chapters. tests/book runs them all.
+`RULES` hold for every notebook of the book, `story.STORY_RULES` and `story.CHECKS_RULES` for the two pages of a chapter, and
+`CHAPTER_RULES` for a chapter that is one page so far. tests/book runs them all.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from pathlib import Path
 from foldnet import plan
 from foldnet.claims import MIME, claims
 
-from . import address, alt, markdown, notebooks
+from . import address, alt, markdown, notebooks, story
 
 ROOT = Path(__file__).resolve().parent.parent
 MOST_LINES, MOST_BYTES, MOST_EXPLORE_BYTES, MOST_FRAMES = 25, 3_000_000, 1_000_000, 60
@@ -28,16 +29,32 @@ BASE64 = re.compile(r"base64,[A-Za-z0-9+/=\s]+")
 
 @dataclass(frozen=True)
 class Notebook:
-    """A stored notebook: its name below book/, as splines/breakpoints, and its text."""
+    """A stored notebook: its name below book/, as splines/breakpoints, its text, all pages there are, its chapter's other one."""
 
     name: str
     text: str
     setup: str
+    pages: frozenset[str] | None = None
+    twin: Notebook | None = None
 
     @classmethod
     def read(cls, path: Path, root: Path) -> Notebook:
-        name = path.relative_to(root / "book").with_suffix("").as_posix()
-        return cls(name, path.read_text(encoding="utf-8"), address.setup_cell(address.current(root)))
+        book, setup = root / "book", address.setup_cell(address.current(root))
+        name = path.relative_to(book).with_suffix("").as_posix()
+        other = plan.chapter_of(name) if name.endswith(plan.CHECKS) else name + plan.CHECKS
+        beside = book / f"{other}.ipynb"
+        twin = cls(other, beside.read_text(encoding="utf-8"), setup) if beside.is_file() else None
+        return cls(name, path.read_text(encoding="utf-8"), setup, pages(root), twin)
+
+    @property
+    def role(self) -> str:
+        """`story`, `checks`, `chapter` (one page so far) or `page`."""
+        if self.name.split("/")[0] not in plan.parts():
+            return "page"
+        return "checks" if self.name.endswith(plan.CHECKS) else "story" if self.twin else "chapter"
+
+    def claims(self) -> dict:
+        return claims()
 
     @cached_property
     def json(self) -> dict:
@@ -81,15 +98,26 @@ def rule(function: Rule) -> Rule:
 
 
 def chapter_rule(function: Rule) -> Rule:
-    """Holds for the story of each chapter, not for its checks page."""
+    """Holds for a chapter that is one page so far."""
     CHAPTER_RULES.append(function)
     return function
 
 
 def problems(notebook: Notebook) -> list[str]:
     """Everything the rules have to say about a notebook."""
-    applied = [*RULES, *(CHAPTER_RULES if is_chapter(notebook) else ())]
-    return [problem for check in applied for problem in check(notebook)]
+    return [problem for check in rules_for(notebook.role) for problem in check(notebook)]
+
+
+def rules_for(role: str) -> list[Rule]:
+    """The rules for a page of this role."""
+    more = {"chapter": CHAPTER_RULES, "story": [has_solutions, *story.STORY_RULES], "checks": story.CHECKS_RULES}
+    return [*RULES, *more.get(role, ())]
+
+
+def pages(root: Path) -> frozenset[str]:
+    """Every page of the book, by its name below book/."""
+    found = (path for end in ("ipynb", "md") for path in (root / "book").rglob(f"*.{end}") if not path.name.endswith(".text.md"))
+    return frozenset(path.relative_to(root / "book").with_suffix("").as_posix() for path in found)
 
 
 def contents(node) -> list[str]:
@@ -100,10 +128,6 @@ def contents(node) -> list[str]:
         return []
     here = [node[key] for key in ("root", "file") if key in node]
     return here + [file for value in node.values() for file in contents(value)]
-
-
-def is_chapter(notebook: Notebook) -> bool:
-    return notebook.name.split("/")[0] in plan.parts() and notebook.name == plan.chapter_of(notebook.name)
 
 
 # ---- every notebook ----------------------------------------------------------------------------------------------------
@@ -260,6 +284,9 @@ def checks_are_known(nb: Notebook) -> Iterator[str]:
             yield f"cell {i}: {claim.id} differs, and the check has no note that says what was tried"
 
 
+rule(story.links_lead_somewhere)
+
+
 # ---- chapters ----------------------------------------------------------------------------------------------------------
 
 
@@ -281,11 +308,16 @@ def has_its_anatomy(nb: Notebook) -> Iterator[str]:
 
 @chapter_rule
 def has_exercises(nb: Notebook) -> Iterator[str]:
-    """At least three exercises, each with a folded solution."""
+    """At least three exercises."""
+    if (exercises := len(EXERCISE.findall(nb.prose))) < 3:
+        yield f"{exercises} exercises, fewer than 3 (a line that opens with **Exercise** (its name))"
+
+
+@chapter_rule
+def has_solutions(nb: Notebook) -> Iterator[str]:
+    """Each exercise has a folded solution."""
     exercises = len(EXERCISE.findall(nb.prose))
     solutions = len(re.findall(r"(?s)<details>\s*<summary>[^<]*Solution.*?</details>", nb.prose))
-    if exercises < 3:
-        yield f"{exercises} exercises, fewer than 3 (a line that opens with **Exercise** (its name))"
     if solutions < exercises:
         yield f"{exercises} exercises and {solutions} solutions in <details><summary>Solution</summary>"
     if nb.prose.count("<details") != nb.prose.count("</details>"):

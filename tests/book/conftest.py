@@ -1,5 +1,6 @@
 """A small notebook that keeps every rule of the house, for tests that break one rule at a time."""
 
+import dataclasses
 import json
 import zlib
 
@@ -63,6 +64,53 @@ def cells():
     ]
 
 
+PLOT = shown(text__html=IMG.format(k=3), text__plain="a figure")
+CHECKS = NAME + "-checks"
+LIVE = '<div data-live="breakpoints">' + IMG.format(k=5) + "</div>"
+OPENING = (
+    "**You need:** nothing. **Reading time:** 5 minutes. [The checks](sample-checks.ipynb), "
+    "[Depth](depth.ipynb#a-section), [Swaps](../boolean/swaps.ipynb) and [the ledger](../ledger.md).\n\n" + "word " * 2100
+)
+
+
+def graded(n, grade):
+    solution = f"<details><summary>Solution</summary>\n\nBecause $x = {n}$.\n\n</details>"
+    return markdown(f"> **Exercise** (number {n}). *{grade}.* Predict it.\n\n{solution}")
+
+
+def story_cells():
+    """A story that keeps every rule."""
+    verdicts = [code(f'check("S3-{n}", "x", 1, 1)', record(id=f"S3-{n}")) for n in ("one", "two", "three")]
+    return [
+        markdown("# Where does it bend?\n\nLook."),
+        code(address.setup_cell(ADDRESS), tags=["setup"]),
+        code('# @title The figure\nlive("breakpoints")', shown(text__html=LIVE, text__plain="live"), tags=["folded"]),
+        markdown(OPENING),
+        markdown("## 1. A question\n\n> **Theorem** (one). For all $x$, $x = x$."),
+        *verdicts,
+        markdown("## Exercises"),
+        *(graded(n, grade) for n, grade in enumerate(("Warm-up", "Standard", "Research"), 1)),
+        markdown("## Summary\n\nIt holds.\n\n## References\n\n[Someone (2019)](https://example.org)."),
+    ]
+
+
+def checks_cells():
+    """The checks of that story, with the verdicts that it leaves to them."""
+    return [
+        markdown("# The checks\n\nOf [the story](sample.ipynb). **Run time:** 1 s."),
+        code(address.setup_cell(ADDRESS), tags=["setup"]),
+        code('check("S3-false", "x", 1, 1)', record(id="S3-false")),
+        markdown("## References\n\nNone."),
+    ]
+
+
+def pages_of(story=None, checks=None) -> tuple[lint.Notebook, lint.Notebook]:
+    """A story and its checks, each knowing the other."""
+    first, second = notebook(story or story_cells()), notebook(checks or checks_cells(), name=CHECKS)
+    there = frozenset({NAME, CHECKS, "splines/depth", "boolean/swaps", "ledger"})
+    return tuple(dataclasses.replace(a, twin=b, pages=there) for a, b in ((first, second), (second, first)))
+
+
 def notebook(cells, name=NAME, **metadata) -> lint.Notebook:
     """A stored notebook with these cells, counted as if run from the top (a cell may bring its own count)."""
     counted, count = [], 0
@@ -81,12 +129,17 @@ class Made:
     NAME, ADDRESS, IMG = NAME, ADDRESS, IMG
     cells, code, markdown, shown, html = map(staticmethod, (cells, code, markdown, shown, html))
     record, explore, notebook = map(staticmethod, (record, explore, notebook))
+    story_cells, checks_cells, pages_of, graded = map(staticmethod, (story_cells, checks_cells, pages_of, graded))
+    PLOT = PLOT
 
 
 @pytest.fixture
 def made(monkeypatch):
     known = {
         "S3-one": Claim("S3-one", "S3", NAME, "theorem", "One", "p. 1", "x = x", truth="so it is"),
+        "S3-two": Claim("S3-two", "S3", NAME, "theorem", "Two", "p. 1", "x = x"),
+        "S3-three": Claim("S3-three", "S3", NAME, "theorem", "Three", "p. 1", "x = x"),
+        "S3-open": Claim("S3-open", "S3", NAME, "theorem", "Open", "p. 4", "x = z", open="needs a GPU"),
         "S3-far": Claim("S3-far", "S3", "splines/other", "theorem", "Far", "p. 2", "y = y"),
         "S3-false": Claim("S3-false", "S3", NAME, "theorem", "False", "p. 3", "x = y"),
     }

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tools import alt, lint, markdown
+from tools import alt, lint, markdown, story
 from tools.notebooks import WIDGET
 
 
@@ -74,8 +74,8 @@ BROKEN = [
     ("has_its_anatomy", "References", lambda m, c: [*c[:-1], m.markdown("## Summary")]),
     ("has_its_anatomy", "Exercises", lambda m, c: [cell for cell in c if cell["source"] != "## Exercises"]),
     ("has_exercises", "2 exercises", lambda m, c: c[:7] + c[8:]),
-    ("has_exercises", "2 solutions", lambda m, c: [*c[:7], m.markdown("**Exercise 2.1.1.** Show it."), *c[8:]]),
-    ("has_exercises", "not closed", lambda m, c: [*c, m.markdown("<details>")]),
+    ("has_solutions", "2 solutions", lambda m, c: [*c[:7], m.markdown("**Exercise 2.1.1.** Show it."), *c[8:]]),
+    ("has_solutions", "not closed", lambda m, c: [*c, m.markdown("<details>")]),
     ("moves", "no explore and no live", lambda m, c: [*c[:4], *c[5:]]),
     ("moves", "no .sliders(", lambda m, c: [*c[:5], *c[6:]]),
 ]
@@ -90,8 +90,92 @@ def test_each_rule_fails_where_it_is_broken(made, rule, sentence, change):
     assert set(found) <= set(lint.problems(broken))
 
 
+def test_the_good_story_and_its_checks_are_good(made):
+    written, checks = made.pages_of()
+    assert (written.role, checks.role) == ("story", "checks")
+    assert lint.problems(written) == []
+    assert lint.problems(checks) == []
+
+
+def swap(cells, index, *new):
+    return [*cells[:index], *new, *cells[index + 1 :]]
+
+
+def told(cells, old, new):
+    """The cells with another text somewhere in their markdown."""
+    assert any(old in c["source"] for c in cells)
+    return [c | {"source": c["source"].replace(old, new)} if c["cell_type"] == "markdown" else c for c in cells]
+
+
+BROKEN_STORY = [
+    ("links_lead_somewhere", "splines/nowhere", lambda m, c: told(c, "depth.ipynb", "nowhere.ipynb")),
+    ("links_lead_somewhere", "links to glossary", lambda m, c: told(c, "../ledger.md", "../glossary.md")),
+    ("opens_with_a_figure", "open with the title", lambda m, c: swap(c, 0, m.markdown("Look."))),
+    ("opens_with_a_figure", "more than one title", lambda m, c: [*c, m.markdown("# Again")]),
+    ("opens_with_a_figure", "no figure among", lambda m, c: swap(c, 2)),
+    ("opens_with_a_figure", "no figure among", lambda m, c: [*c[:2], *[m.markdown("x")] * 4, *c[2:]]),
+    ("opens_with_a_figure", "open code before", lambda m, c: [*c[:2], m.code("1"), *c[2:]]),
+    ("opens_with_a_figure", "what one needs", lambda m, c: told(c, "You need", "Want")),
+    ("opens_with_a_figure", "the reading time", lambda m, c: told(c, "Reading time", "Time")),
+    ("is_a_story", "4,", lambda m, c: [*c, m.markdown("word " * 2000)]),
+    ("is_a_story", "words; a story has", lambda m, c: told(c, "word " * 1000, "")),
+    ("is_a_story", "Summary", lambda m, c: told(c, "## Summary", "## End")),
+    ("is_a_story", "Exercises", lambda m, c: told(c, "## Exercises", "## Tasks")),
+    ("is_a_story", "no live figure", lambda m, c: swap(c, 2, m.code("# @title F\n1", m.PLOT, tags=["folded"]))),
+    ("open_code_teaches", "16 lines of open code", lambda m, c: [*c, m.code("\n\n".join(["1"] * 16))]),
+    ("has_a_few_verdicts", "2 verdicts", lambda m, c: swap(c, 5)),
+    ("has_a_few_verdicts", "9 verdicts", lambda m, c: [*c, *[m.code("1", m.record())] * 6]),
+    ("is_linked", "no link to its checks", lambda m, c: told(c, "sample-checks.ipynb", "sample.ipynb")),
+    ("is_linked", "1 other chapters", lambda m, c: told(c, "../boolean/swaps.ipynb", "https://example.org")),
+    ("is_linked", "'the chapter on depth' is not a link", lambda m, c: [*c, m.markdown("See the chapter on depth.")]),
+    ("exercises_are_graded", "2 exercises", lambda m, c: swap(c, 10)),
+    ("exercises_are_graded", "'number 2' does not open", lambda m, c: told(c, "*Standard.*", "Standard.")),
+    ("exercises_are_graded", "grade Research", lambda m, c: told(c, "*Research.*", "*Standard.*")),
+    ("exercises_are_graded", "prediction", lambda m, c: told(c, "Predict it.", "Show it.")),
+]
+BROKEN_CHECKS = [
+    ("opens_with_its_story", "open with the title", lambda m, c: told(c, "# The checks", "The checks")),
+    ("opens_with_its_story", "link to its story", lambda m, c: told(c, "sample.ipynb", "depth.ipynb")),
+    ("opens_with_its_story", "run time", lambda m, c: told(c, "Run time", "Takes")),
+    ("opens_with_its_story", "References", lambda m, c: c[:-1]),
+    ("opens_with_its_story", "is not a link", lambda m, c: [*c, m.markdown("As the chapter about depth says.")]),
+    ("has_every_verdict", "S3-false has a verdict neither", lambda m, c: swap(c, 2)),
+    ("has_every_verdict", "one of them is enough", lambda m, c: [*c, m.code("1", m.record())]),
+]
+
+
+@pytest.mark.parametrize(("rule", "sentence", "change"), BROKEN_STORY, ids=[f"{b[0]}-{i}" for i, b in enumerate(BROKEN_STORY)])
+def test_each_rule_for_a_story_fails_where_it_is_broken(made, rule, sentence, change):
+    broken, _ = made.pages_of(story=change(made, made.story_cells()))
+    found = list(getattr(story, rule)(broken))
+    assert any(sentence in problem for problem in found), found
+    assert set(found) <= set(lint.problems(broken))
+
+
+@pytest.mark.parametrize(("rule", "sentence", "change"), BROKEN_CHECKS, ids=[f"{b[0]}-{i}" for i, b in enumerate(BROKEN_CHECKS)])
+def test_each_rule_for_checks_fails_where_it_is_broken(made, rule, sentence, change):
+    _, broken = made.pages_of(checks=change(made, made.checks_cells()))
+    found = list(getattr(story, rule)(broken))
+    assert any(sentence in problem for problem in found), found
+    assert set(found) <= set(lint.problems(broken))
+
+
 def test_every_rule_has_a_broken_example():
-    assert {b[0] for b in BROKEN} == {rule.__name__ for rule in (*lint.RULES, *lint.CHAPTER_RULES)}
+    every = (*lint.RULES, *lint.CHAPTER_RULES, *story.STORY_RULES, *story.CHECKS_RULES)
+    assert {b[0] for b in (*BROKEN, *BROKEN_STORY, *BROKEN_CHECKS)} == {rule.__name__ for rule in every}
+
+
+def test_words_are_those_that_one_reads(made):
+    folded = "<details><summary>S</summary>\n\nhid\n\n</details>"
+    text = f"# Two words\n\nOf $x + y$ and [a link](far.ipynb).\n\n```python\ncode\n```\n{folded}"
+    assert story.words(made.notebook([made.markdown(text)])) == 6
+
+
+def test_a_story_may_have_long_code_where_it_is_folded_or_an_exercise(made):
+    long = "\n".join(["1"] * 20)
+    fine = [made.code(f"# @title Draw\n{long}", tags=["folded"]), made.code(f"selfcheck(f, [])\n{long}")]
+    written, _ = made.pages_of(story=[*made.story_cells(), *fine])
+    assert lint.problems(written) == []
 
 
 def test_a_page_outside_the_parts_needs_no_exercises(made):

@@ -22,18 +22,15 @@ def name(path: Path) -> str:
 
 
 ALL = [pytest.param(path, id=name(path)) for path in notebooks()]
-CHAPTERS = [p for p in ALL if p.id in plan.chapters()]
+EACH = [
+    pytest.param(p.values[0], rule, id=f"{p.id}-{rule.__name__}")
+    for p in ALL
+    for rule in lint.rules_for(lint.Notebook.read(p.values[0], ROOT).role)
+]
 
 
-@pytest.mark.parametrize("rule", lint.RULES, ids=lambda rule: rule.__name__)
-@pytest.mark.parametrize("path", ALL)
+@pytest.mark.parametrize(("path", "rule"), EACH)
 def test_every_notebook_keeps_the_rules(path, rule):
-    assert list(rule(lint.Notebook.read(path, ROOT))) == []
-
-
-@pytest.mark.parametrize("rule", lint.CHAPTER_RULES, ids=lambda rule: rule.__name__)
-@pytest.mark.parametrize("path", CHAPTERS)
-def test_every_chapter_has_its_parts(path, rule):
     assert list(rule(lint.Notebook.read(path, ROOT))) == []
 
 
