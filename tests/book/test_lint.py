@@ -60,6 +60,7 @@ BROKEN = [
     ("is_light", "61 frames", lambda m, c: [*c, m.code("1", m.explore(frames=61))]),
     ("markdown_is_plain", "directive", lambda m, c: [*c, m.markdown("```{note}\nx\n```")]),
     ("cells_are_short", "26 lines", lambda m, c: [*c, m.code("\n".join(["1"] * 26))]),
+    ("cells_are_short", "26 lines", lambda m, c: [*c, m.code("\n".join(["f(", *["    x,"] * 25, '    "text",', ")"]))]),
     ("checks_are_known", "lacks", lambda m, c: [*c, m.code("1", m.record(id="S3-nowhere"))]),
     ("checks_are_known", "assigned to splines/other", lambda m, c: [*c, m.code("1", m.record(id="S3-far"))]),
     ("checks_are_known", "what is true", lambda m, c: [*c, m.code("1", m.record(id="S3-false", verdict="corrected"))]),
