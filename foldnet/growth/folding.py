@@ -106,7 +106,7 @@ def _fold(nets, x: Tensor, y: Tensor, seed: int, size: float, angle: float, clus
     along = along * torch.where(better == 0, 1.0, -1.0).unsqueeze(-1).to(x.dtype)
     incoming = scale.unsqueeze(-1) * ways[better, row]
     bias = -(incoming * point).sum(-1)
-    reach = ((x - point.unsqueeze(1)) @ incoming.unsqueeze(-1)).squeeze(-1).clamp(min=0).amax(-1)
+    reach = nets.activate(((x - point.unsqueeze(1)) @ incoming.unsqueeze(-1)).squeeze(-1)).abs().amax(-1)
     outgoing = push * (size / reach.where(reach > 0, 1.0)).unsqueeze(-1)
     inside = (nets.pattern(point.unsqueeze(1)) == nets.pattern(at.unsqueeze(1))).all(-1).squeeze(-1) & ~flat
     return Fold(
@@ -143,9 +143,9 @@ def _way_out(x: Tensor, y: Tensor, at: Tensor, predicted: Tensor, seed: int) -> 
 def _gradient(nets, x: Tensor, y: Tensor, point: Tensor, way: Tensor, push: Tensor) -> Tensor:
     """Minus the gradient of the mean loss for weights and bias of a neuron along `way` through the fold point, `(B, in + 1)`."""
     pull = (_loss_gradient(nets, x, y) * push.unsqueeze(1)).sum(-1)
-    active = ((x - point.unsqueeze(1)) * way.unsqueeze(1)).sum(-1) > 0
+    slope = torch.where(((x - point.unsqueeze(1)) * way.unsqueeze(1)).sum(-1) > 0, 1.0, nets.leak).to(pull)
     ones = torch.ones_like(x[..., :1])
-    return -((pull * active).unsqueeze(-1) * torch.cat([x, ones], -1)).mean(1)
+    return -((pull * slope).unsqueeze(-1) * torch.cat([x, ones], -1)).mean(1)
 
 
 def _loss_gradient(nets, x: Tensor, y: Tensor) -> Tensor:

@@ -35,7 +35,7 @@ def kinks(nets, unit: int = -1, reach: float = 10.0) -> Kinks:
     """Where the line of one hidden unit crosses the decision boundary of each network `(B,)` of the plane, and the angle there.
 
     Along the line the margin is straight between its crossings with the other lines, so the zeros are exact; at each the normal
-    of the boundary jumps from n to n + c w, w the row of the unit and c how much more it gives to class 1 than to class 0.
+    of the boundary jumps by (1 - leak) c w, w the row of the unit and c how much more it gives to class 1 than to class 0.
     """
     if len(nets.batch_shape) != 1 or nets.sizes[0] != 2 or len(nets.weights) != 2 or nets.sizes[-1] > 2:
         raise ValueError(f"kinks are followed in a batch (B,) of two-class networks of the plane, one hidden layer; got a {nets}")
@@ -58,9 +58,10 @@ def kinks(nets, unit: int = -1, reach: float = 10.0) -> Kinks:
     root = t[:, :-1] - low * t.diff(dim=1) / (high - low)
     point = foot.unsqueeze(1) + root.unsqueeze(-1) * way.unsqueeze(1)
     there = ((low < 0) != (high < 0)) & alive.unsqueeze(1)
-    on = (point @ rest.mT + b[:, None, others] > 0).to(w.dtype)
-    before = (on * pull[:, None, others]) @ rest
-    after = before + pull[:, None, [unit]] * row.unsqueeze(1)
+    slope = torch.where(point @ rest.mT + b[:, None, others] > 0, 1.0, nets.leak).to(w.dtype)
+    jump = pull[:, None, [unit]] * row.unsqueeze(1)
+    before = (slope * pull[:, None, others]) @ rest + nets.leak * jump
+    after = before + (1 - nets.leak) * jump
     turn = before[..., 0] * after[..., 1] - before[..., 1] * after[..., 0]
     angle = torch.atan2(turn.abs(), (before * after).sum(-1)).rad2deg()
     return Kinks(point.where(there.unsqueeze(-1), torch.nan), angle.where(there, torch.nan))
