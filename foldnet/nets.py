@@ -22,7 +22,9 @@ class Network:
 
     `weights[l]` has shape `(*batch, out, in)` and `biases[l]` shape `(*batch, out)`. The last layer is affine; every layer
     before it is hidden, followed by `activate`. Layers, hidden or not, count from 0: layer l has `weights[l]`, everywhere in
-    foldnet. Nothing changes a network in place: every method returns a new value.
+    foldnet. A network is made of copies of what it is given, and no function here changes one: each returns a new value. Torch
+    cannot lock a tensor, so writing into `weights` would change the network, and those that share its memory (`to`,
+    `with_vector`, `with_layers`): change a clone and make a network of it.
     """
 
     weights: tuple[Tensor, ...]
@@ -31,8 +33,8 @@ class Network:
     def __post_init__(self):
         weights, biases = tuple(map(as_tensor, self.weights)), tuple(map(as_tensor, self.biases))
         dtype = weights[0].dtype if weights else None
-        object.__setattr__(self, "weights", tuple(w.to(dtype) for w in weights))
-        object.__setattr__(self, "biases", tuple(b.to(dtype) for b in biases))
+        object.__setattr__(self, "weights", tuple(w.to(dtype, copy=True) for w in weights))
+        object.__setattr__(self, "biases", tuple(b.to(dtype, copy=True) for b in biases))
         _validate(self)
 
     def activate(self, z: Tensor) -> Tensor:
@@ -161,7 +163,7 @@ class ReLUNet(Network):
     """A fully connected (leaky) ReLU network, or a batch of them with the same shape.
 
     `weights[l]` has shape `(*batch, out, in)` and `biases[l]` shape `(*batch, out)`. The last layer is affine; every layer
-    before it is followed by `max(z, leak * z)`. Nothing changes a network in place: every method returns a new value.
+    before it is followed by `max(z, leak * z)`. A network is a value, as `Network` says.
     """
 
     leak: float = 0.0
@@ -234,8 +236,8 @@ class ReLUNet(Network):
         if not fits:
             names = ", ".join(type(m).__name__ for m in layers)
             raise ValueError(f"a Sequential of Linear, ReLU, Linear, ... (one leak for all) is needed; got {names}")
-        biases = [m.weight.new_zeros(m.out_features) if m.bias is None else m.bias.detach().clone() for m in linear]
-        return cls([m.weight.detach().clone() for m in linear], biases, leaks.pop() if leaks else 0.0)
+        biases = [m.weight.new_zeros(m.out_features) if m.bias is None else m.bias.detach() for m in linear]
+        return cls([m.weight.detach() for m in linear], biases, leaks.pop() if leaks else 0.0)
 
     @classmethod
     def random(

@@ -119,3 +119,18 @@ def test_bad_input_gets_one_sentence(build, sentence):
     with pytest.raises(ValueError, match=sentence) as caught:
         build()
     assert "\n" not in str(caught.value)
+
+
+def test_a_network_does_not_change_with_what_it_was_made_of():
+    weights, bias = [np.ones((3, 2)), torch.ones(1, 3, dtype=torch.float64)], torch.zeros(3, dtype=torch.float64)
+    net = ReLUNet(weights, [bias, [0.0]])
+    model = net.to_sequential()
+    again, before = ReLUNet.from_sequential(model), net.vector()
+    weights[0][0, 0] = weights[1][0, 0] = bias[0] = 5.0
+    with torch.no_grad():
+        model[0].weight[0, 0] = 5.0
+    assert torch.equal(net.vector(), before)
+    assert torch.equal(again.vector(), before)
+    leaf = torch.ones(1, 3, dtype=torch.float64, requires_grad=True)  # a copy still tells its origin
+    ReLUNet([np.ones((3, 2)), leaf], [bias, [0.0]])(np.ones((1, 2))).sum().backward()
+    assert torch.equal(leaf.grad, torch.tensor([[7.0, 2.0, 2.0]], dtype=torch.float64))
