@@ -147,7 +147,7 @@ def link_mentions(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     for paragraph in doctree.findall(nodes.TextElement):
         _join_lines(paragraph)
     for text in list(doctree.findall(nodes.Text)):
-        if not MENTION.search(text) or any(map(_left_alone, _ancestors(text))):
+        if not MENTION.search(text) or any(map(_left_alone, ancestors(text))):
             continue
         parts, last = [], 0
         for mention in MENTION.finditer(text):
@@ -219,10 +219,10 @@ def _left_alone(node: nodes.Element) -> bool:
 
 
 def _in_docstring(node: nodes.Node) -> bool:
-    return any("docstring of " in (up.source or "") for up in _ancestors(node))
+    return any("docstring of " in (up.source or "") for up in ancestors(node))
 
 
-def _ancestors(node: nodes.Node) -> Iterator[nodes.Element]:
+def ancestors(node: nodes.Node) -> Iterator[nodes.Element]:
     while node.parent is not None:
         node = node.parent
         yield node

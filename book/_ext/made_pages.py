@@ -1,8 +1,8 @@
 """Pages made from what is stored: a line `<!-- made: NAME -->` in a Markdown page is replaced by what the maker NAME writes.
 
-The ledger, the errata, the health of the book, the map on the title page and the API reference come from the notebooks, from
-book/claims and from the package each time the site is built; no made file is kept. A page is made again when anything it was
-made from has changed. A made page may hold headings, math and links: it is read as Markdown like any other.
+The ledger, the errata, the health of the book, the glossary, the map on the title page and the API reference come from the
+notebooks, from book/claims and from the package each time the site is built; no made file is kept. A page is made again when
+anything it was made from has changed. A made page may hold headings, math and links: it is read as Markdown like any other.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import errata_page
 import health_page
 import landing_page
 import ledger_page
+import terms
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
@@ -73,6 +74,7 @@ MAKERS = {
     "counts": Maker(landing_page.counts, RECORDS),
     "map": Maker(landing_page.book_map, RECORDS),
     "fold": Maker(landing_page.fold, ("book/_ext/*fold*.py", "foldnet/nets.py", "foldnet/plots.py", "foldnet/explore.py")),
+    "glossary": Maker(terms.write, ("book/plan.yml", "book/**/*.ipynb", "foldnet/plan.py", "book/_ext/terms.py"), math=True),
     "modules": Maker(api_page.write, ("foldnet/**/*.py", "book/_ext/api_page.py")),
 }
 

@@ -177,6 +177,33 @@ def test_a_name_that_nothing_bears_or_that_two_bear_is_a_warning(tmp_path):
     assert "Lemma (pairs) is stated twice: in later and in later" in warnings
 
 
+# ---- terms -------------------------------------------------------------------------------------------------------------
+
+
+def test_the_first_mention_of_a_term_on_another_chapters_page_is_a_link(tmp_path):
+    story = "# S\n\n> **Definition** (hinge). It has a **breakpoint** and **more**.\n\nA breakpoint is here.\n"
+    later = "# Breakpoints\n\n`breakpoint`, [breakpoint](story.md).\n\n> **Lemma** (x). A breakpoint.\n\nBreakpoints, breakpoint.\n"
+    written = {"index": "# I\n\nbreakpoint\n", "story": story, "later": later}
+    pages, warnings = build(tmp_path, written, ("boxes", "terms"), CHAPTERS)
+    assert warnings == ""
+    links = [(a.get_text(), a["href"]) for a in pages["later"].find_all("a", class_="term-link")]
+    assert links == [("Breakpoints", "story.html#definition-hinge")]
+    assert not pages["story"].find("a", class_="term-link")
+    assert not pages["index"].find("a", class_="term-link")
+
+
+def test_the_glossary_has_every_definition_and_every_term(tmp_path):
+    import terms
+
+    (tmp_path / "book/splines").mkdir(parents=True)
+    source = "> **Definition** (Hinge; a slide's). At its **breakpoint** $\\beta$.\n\n> **Theorem** (no term). **Not** this.\n"
+    cells = [{"cell_type": "markdown", "source": source}]
+    (tmp_path / "book/splines/breakpoints.ipynb").write_text(json.dumps({"cells": cells}))
+    lines = terms.write(SimpleNamespace(root=tmp_path)).split("\n\n")
+    where = "[Definition](splines/breakpoints.ipynb#definition-hinge) in [Breakpoints](splines/breakpoints.ipynb)."
+    assert lines == [f"**Breakpoint:** see *Hinge*, {where}", f"**Hinge.** At its **breakpoint** $\\beta$. {where}"]
+
+
 # ---- folds -------------------------------------------------------------------------------------------------------------
 
 
