@@ -8,9 +8,14 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.transforms import SphinxTransform
 
+CLAIM = re.compile(r'id="(claim-[\w.-]+)"')
+
 
 class CellAnchors(SphinxTransform):
-    """`cell-12` is the anchor of the cell with index 12 in the notebook file, whatever was hidden or left out before it."""
+    """`cell-12` is the anchor of the cell with index 12 in the notebook file, whatever was hidden or left out before it.
+
+    A verdict brings its own anchor, `claim-S3-thm-cauchy`; pages may link to either.
+    """
 
     default_priority = 400
 
@@ -18,6 +23,9 @@ class CellAnchors(SphinxTransform):
         for cell in self.document.findall(nodes.container):
             if cell.get("nb_element") == "cell_code":
                 cell["ids"].append(f"cell-{cell['cell_index']}")
+                shown = "".join(output.astext() for output in cell.findall(nodes.raw))
+                for anchor in (cell["ids"][-1], *CLAIM.findall(shown)):
+                    self.env.metadata[self.env.docname].setdefault("myst_slugs", {})[anchor] = (cell.line, anchor, anchor)
 
 
 def markdown_docstring(app: Sphinx, what, name, obj, options, lines: list[str]) -> None:

@@ -182,7 +182,7 @@ def test_a_name_that_nothing_bears_or_that_two_bear_is_a_warning(tmp_path):
 
 def test_the_first_mention_of_a_term_on_another_chapters_page_is_a_link(tmp_path):
     story = "# S\n\n> **Definition** (hinge). It has a **breakpoint** and **more**.\n\nA breakpoint is here.\n"
-    later = "# Breakpoints\n\n`breakpoint`, [breakpoint](story.md).\n\n> **Lemma** (x). A breakpoint.\n\nBreakpoints, breakpoint.\n"
+    later = "# Breakpoints\n\n`breakpoint`, [it](story.md).\n\n> **Lemma** (x). A breakpoint.\n\nBreakpoints, a breakpoint.\n"
     written = {"index": "# I\n\nbreakpoint\n", "story": story, "later": later}
     pages, warnings = build(tmp_path, written, ("boxes", "terms"), CHAPTERS)
     assert warnings == ""
@@ -214,6 +214,20 @@ def notebook_page(*cells) -> str:
         kept = {"metadata": {"tags": tags}, "source": source, "outputs": [output], "execution_count": i + 1}
         made.append({"cell_type": "code", "id": f"c{i}", **kept})
     return json.dumps({"cells": made, "metadata": METADATA, "nbformat": 4, "nbformat_minor": 5})
+
+
+def test_a_cell_and_a_verdict_can_be_linked_from_another_page(tmp_path):
+    (tmp_path / "source").mkdir()
+    verdict = {"text/html": '<div id="claim-S3-one">reproduced</div>', "text/plain": "reproduced"}
+    page = json.loads(notebook_page(([], "check()")))
+    page["cells"][1]["outputs"] = [{"output_type": "display_data", "metadata": {}, "data": verdict}]
+    (tmp_path / "source/index.ipynb").write_text(json.dumps(page))
+    text = "# Two\n\n[one](index.ipynb#claim-S3-one), [cell](index.ipynb#cell-1), [none](index.ipynb#claim-S3-none).\n"
+    pages, warnings = build(tmp_path, {"two": text}, ("myst_nb", "sphinx.ext.autodoc", "folds", "site_tools"))
+    assert "claim-S3-none" in warnings
+    assert warnings.count("WARNING") == 1
+    hrefs = {a["href"] for a in pages["two"].find_all("a")}
+    assert {"index.html#claim-S3-one", "index.html#cell-1"} <= hrefs
 
 
 def test_a_folded_cell_shows_its_title_and_its_output_and_the_setup_cell_nothing(tmp_path):
