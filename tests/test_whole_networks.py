@@ -419,7 +419,7 @@ TRIALS = {
     "growth.typical.losses": Trial(lambda net: typical.losses(net, X, Y), same=True),
     "growth.typical.labels": Trial(lambda net: typical.labels(net, Y), blind=BLIND),
     "growth.typical.typical": Trial(lambda net: typical.typical(net, X, Y), same=True),
-    "growth.wander.kinks": Trial(lambda net: wander.kinks(net), truth=lines, many=True, tol=1e-6),
+    "geometry.boundaries.kinks": Trial(lambda net: boundaries.kinks(net), truth=lines, many=True, tol=1e-6),
     "growth.wander.other_places": Trial(
         lambda nets: wander.other_places(nets, folding.fold(ReLUNet(nets.weights, nets.biases), X, Y), X),
         blind="where a unit is on, leaky or not",
@@ -431,7 +431,7 @@ TRIALS = {
     ),
     "growth.wander.held": Trial(lambda net: wander.held(net, "old"), blind=BLIND),
     "growth.wander.follow": Trial(
-        lambda nets: wander.follow(nets, X, Y, [4], rate=0.02)[0].vector(),
+        lambda nets: wander.follow(nets, X, Y, [4], lr=0.02)[0].vector(),
         truth=lambda net, r: [(r, by_optim(net, X, T, entropy, 4, 0.02))],
         many=True,
     ),

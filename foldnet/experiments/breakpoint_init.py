@@ -11,7 +11,7 @@ from ..nets import ReLUNet, stack
 from ..splines import targets
 from ..splines.initialization import uniform_breakpoints
 from ..train import fit
-from .runner import device
+from .runner import device, short
 
 TARGETS = {name: targets.TARGETS[name] for name in ("sine", "quadratic")}
 STARTS = ("standard", "uniform")
@@ -25,8 +25,7 @@ def cells() -> list[dict]:
 def cell(width: int, block: int) -> dict:
     """`loss[target][start]`: test losses of 50 networks after training, smallest digits dropped."""
     losses = test_loss(train(initial(width, block).to(device())))
-    tidy = lambda values: [float(f"{v:.5g}") for v in values.tolist()]  # noqa: E731
-    return {"loss": {t: {s: tidy(losses[i, j]) for j, s in enumerate(STARTS)} for i, t in enumerate(TARGETS)}}
+    return {"loss": {t: {s: short(losses[i, j], 5) for j, s in enumerate(STARTS)} for i, t in enumerate(TARGETS)}}
 
 
 def initial(width: int, block: int) -> ReLUNet:

@@ -13,7 +13,7 @@ from ..nets import ReLUNet, stack
 from ..splines import targets
 from ..splines.depth import DeepSpline, deep_spline, movement
 from ..train import Fit, fit
-from .runner import device
+from .runner import device, short
 
 NEURONS, DATA_POINTS, EPOCHS, LR, NETWORKS, BINS = 40, 40, 50_000, 3e-5, 100, 50
 TARGETS = {name: target for name, target in targets.TARGETS.items() if name != "bump"}
@@ -87,23 +87,19 @@ def table(layers: int) -> dict:
             found["kinks_inside"][setting][target] = _mean_and_spread(f.piece_count(-reach, reach) - 1)
             found["bins"][setting][target] = _bins(f, reach)
             found["loss"][setting][target] = _mean_and_spread(trained.final_loss[i, j].cpu()[alive[i, j]] * 2 / DATA_POINTS)
-            found["early_loss"][setting][target] = _short(early[i, j, :2] * 2 / DATA_POINTS, 6)
+            found["early_loss"][setting][target] = short(early[i, j, :2] * 2 / DATA_POINTS, 6)
             if i == 0 and j < 6:
-                found["weights"][setting][target] = _short(after[i, j, 0].vector(), 5)
+                found["weights"][setting][target] = short(after[i, j, 0].vector(), 5)
     return result | found
 
 
 def _mean_and_spread(values: torch.Tensor) -> list[float]:
     values = values.double()
-    return _short(torch.stack([values.mean(), values.std(correction=0)]), 4)
+    return short(torch.stack([values.mean(), values.std(correction=0)]), 4)
 
 
 def _bins(f: DeepSpline, reach: float) -> list[int]:
     return np.histogram(f.place[f.kink], BINS, (-reach, reach))[0].tolist()
-
-
-def _short(values, digits: int) -> list[float]:
-    return [float(f"{v:.{digits}g}") for v in values.tolist()]
 
 
 # ---- breakpoints through training ------------------------------------------------------------------------------------------
@@ -131,7 +127,7 @@ def paths(figure: str) -> dict:
     result = {"first": count[0], "last": count[-1], "least": count.amin(0), "most": count.amax(0), "of_one": count[:, 0]}
     result = {name: value.tolist() for name, value in result.items()}
     for name, value in movement(f, layers, -reach, reach).items():
-        result[name] = [_short(row, 4) for row in value]
+        result[name] = short(value, 4)
     one = deep_spline(nets[::SHOWN, 0])
     result["number"], result["place"] = [], []
     for layer in range(layers):

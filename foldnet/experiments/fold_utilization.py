@@ -19,7 +19,7 @@ from ..train import fit
 from .runner import device
 
 POINTS, NETWORKS, BLOCKS, FIRST = 300, 1000, 5, 64
-STEPS, RATE, SIZE = 10_000, 1e-2, 0.1
+EPOCHS, LR, SIZE = 10_000, 1e-2, 0.1
 LOSSES = {"softmax": "cross_entropy", "sigmoid": "bce"}
 ARMS = ("random 2-3-2", "2-2-2 before", "fold", "random unit", "placed unit", "gradmax")
 
@@ -39,7 +39,7 @@ def cell(task: str, block: int, loss: str, networks: int = NETWORKS) -> dict:
     plain = train(start(3, block, networks), task, block, loss=loss)
     arms = {"random 2-3-2": summary(plain, task, block), "2-2-2 before": summary(small, task, block)}
     for arm in ARMS[2:]:
-        arms[arm] = summary(train(grown(small, arm, task, block), task, block, STEPS // 2, loss), task, block)
+        arms[arm] = summary(train(grown(small, arm, task, block), task, block, EPOCHS // 2, loss), task, block)
     return {"arms": arms}
 
 
@@ -66,16 +66,16 @@ def start(width: int, block: int, networks: int = NETWORKS) -> ReLUNet:
     return every[:networks]
 
 
-def train(nets: ReLUNet, task: str, block: int, steps: int = STEPS, loss: str = "softmax") -> ReLUNet:
+def train(nets: ReLUNet, task: str, block: int, epochs: int = EPOCHS, loss: str = "softmax") -> ReLUNet:
     """Full-batch Adam at rate 0.01 on the cross-entropy: of the softmax over both outputs, or of a sigmoid for each."""
     x, y = data(task, block)
-    done = fit(nets.to(device()), x, one_hot(y), loss=LOSSES[loss], lr=RATE, epochs=steps, progress=False)
+    done = fit(nets.to(device()), x, one_hot(y), loss=LOSSES[loss], lr=LR, epochs=epochs, progress=False)
     return done.net.to("cpu")  # what comes next goes from network to network
 
 
 def parents(task: str, block: int, networks: int = NETWORKS, loss: str = "softmax") -> ReLUNet:
     """2-2-2 networks after half of the steps, so that a grown network has as many steps as a random one."""
-    return train(start(2, block, networks), task, block, STEPS // 2, loss)
+    return train(start(2, block, networks), task, block, EPOCHS // 2, loss)
 
 
 def grown(small: ReLUNet, arm: str, task: str, block: int) -> ReLUNet:

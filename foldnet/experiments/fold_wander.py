@@ -12,9 +12,10 @@ import functools
 import numpy as np
 import torch
 
+from ..geometry.boundaries import kinks
 from ..growth.folding import Fold, fold, grow
 from ..growth.typical import accuracy
-from ..growth.wander import follow, kinks, line_distance, other_places, rebuilt
+from ..growth.wander import follow, line_distance, other_places, rebuilt
 from ..nets import ReLUNet
 from . import fold_utilization as runs
 from .runner import device
@@ -28,8 +29,8 @@ WAYS = {
     "old and row held": {"hold": "old and row"},
     "stronger, 0.5": {"size": 0.5},
     "stronger, 2": {"size": 2.0},
-    "a third of the rate": {"rate": runs.RATE / 3, "times": 3},
-    "gradient descent": {"rate": 0.1, "optimizer": "gd", "times": 4},
+    "a third of the rate": {"lr": runs.LR / 3, "times": 3},
+    "gradient descent": {"lr": 0.1, "optimizer": "gd", "times": 4},
     "another place": {},
     "another row": {},
     "another push": {},

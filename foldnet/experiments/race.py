@@ -47,7 +47,7 @@ from ..growth.minibatches import Training
 from ..growth.tasks import TASKS, one_hot
 from ..growth.typical import accuracy
 from ..nets import ReLUNet, stack
-from .runner import device
+from .runner import device, short
 
 LRS, BUDGET, EVERY, MARK = (0.003, 0.01, 0.03), 3000, 300, 100
 RACE, TUNING = range(200), range(200, 250)
@@ -68,11 +68,11 @@ def cell(task: str, method: str, lr: float) -> dict:
     wrong = (points * (1 - done.accuracy[:, :count])).round().long()
     result = {
         "wrong": wrong[-1],
-        "loss": [float(f"{v:.3g}") for v in done.loss[-1, :count].tolist()],
+        "loss": short(done.loss[-1, :count], 3),
         "validation": round(float(done.validation[count:].mean()), 6),
         "accuracy": [round(v, 4) for v in done.accuracy[:, :count].mean(1).tolist()],
-        "mean_loss": [float(f"{v:.4g}") for v in done.loss[:, :count].mean(1).tolist()],
-        "work": [float(f"{v / 1e6:.5g}") for v in done.work],  # million multiply-adds
+        "mean_loss": short(done.loss[:, :count].mean(1), 4),
+        "work": short([v / 1e6 for v in done.work], 5),  # million multiply-adds
     }
     if method == "scratch":
         result["wrong_at_equal_work"] = wrong[equal_work(task) // MARK]

@@ -13,7 +13,7 @@ from ..splines import dynamics
 from ..splines import targets as functions
 from ..splines.initialization import uniform_breakpoints
 from ..splines.regression import optimal
-from .runner import device
+from .runner import device, short
 
 TARGETS = {name: functions.TARGETS[name] for name in ("sine", "quadratic", "bump")}
 WIDTHS = (4, 6, 8, 12)
@@ -35,11 +35,11 @@ def cell(width: int) -> dict:
     result: dict = {"optimum": {}, "loss": {target: {} for target in TARGETS}}
     for target in TARGETS:
         x, y = (a.flatten() for a in points([target]))
-        result["optimum"][target] = _short([fit.loss for fit in optimal(x, y, width + 1)[-2:]])
+        result["optimum"][target] = short([fit.loss for fit in optimal(x, y, width + 1)[-2:]], 5)
     for variant in VARIANTS:
         found = dynamics.loss(train(variant, initial(width, variant).to(device())), *points())
         for target, row in zip(TARGETS, found.tolist()):
-            result["loss"][target][variant] = _short(row)
+            result["loss"][target][variant] = short(row, 5)
     return result
 
 
@@ -61,7 +61,3 @@ def train(variant: str, nets: ReLUNet, targets=tuple(TARGETS)) -> ReLUNet:
     """A batch (target, network) after 50,000 steps of gradient descent."""
     engine = "fused" if nets.device.type == "cpu" else "auto"  # what auto would take for all the steps in one call
     return dynamics.train(nets, *points(targets), lr=LR, epochs=EPOCHS, **VARIANTS[variant], engine=engine)
-
-
-def _short(values: list[float]) -> list[float]:
-    return [float(f"{v:.5g}") for v in values]

@@ -159,6 +159,12 @@ def device() -> str:
     return "cuda" if torch.cuda.is_available() else "cpu"
 
 
+def short(values, digits: int) -> float | list:
+    """Numbers, or nested lists of them from a tensor, with so many leading digits: what a stored row keeps."""
+    values = values.tolist() if hasattr(values, "tolist") else values
+    return [short(v, digits) for v in values] if isinstance(values, list) else float(f"{values:.{digits}g}")
+
+
 def _commit() -> str:
     here = Path(__file__).parent
     try:

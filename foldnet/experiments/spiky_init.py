@@ -5,13 +5,15 @@ A spike is a triangle of height 1 between two neighbouring data points, made of 
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 import torch
 
 from ..nets import ReLUNet, stack
 from ..splines import targets
 from ..train import Fit, fit
-from .runner import device
+from .runner import device, short
 
 TARGETS = {name: targets.TARGETS[name] for name in ("sine", "arctan", "sawtooth", "cubic", "quadratic", "exponential")}
 TARGETS["arctan"] = torch.arctan, 2.0
@@ -89,7 +91,7 @@ def cell(target: str, shape: str, optimizer: str) -> dict:
     """Errors `(start, network)` early and at the end, mean squares on the data, median spikes, curves of the first network."""
     nets, gaps = initial(target, shape)
     result, x = train(nets.to(device()), target, gaps, optimizer), places(target).to(device())[:, None]
-    tidy = lambda values: [[float(f"{v:.4g}") for v in row] for row in values.tolist()]  # noqa: E731
+    tidy = functools.partial(short, digits=4)
     out = {
         "error": tidy(result.recorded["error"][-1]),
         "early_error": tidy(result.recorded["error"][1]),

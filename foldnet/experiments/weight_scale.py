@@ -13,7 +13,7 @@ from ..splines import rich
 from ..splines.breakpoints import spline
 from ..splines.smoothing import limit
 from ..train import Fit, fit
-from .runner import device
+from .runner import device, short
 
 ALPHAS = (100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03)
 WIDTH, REACH = 1000, 1.5
@@ -65,18 +65,18 @@ def cell(optimizer: str, epochs: int) -> dict:
     _, result = train(optimizer, epochs)
     net = result.net.to("cpu")
     out = {
-        "loss": _short(result.final_loss, 3),
-        "off": _short(off(net), 4),
-        "spread": _short(rich.participation(rich.bends(net, EDGES)), 4),
-        "near": _short(result.recorded["near"].movedim(0, -1), 4),
-        "moved": _short(result.recorded["moved"].movedim(0, -1), 4),
-        "curves": _short(net[0](POINTS[:, None])[..., 0], 5),
-        "bends": _short(rich.bends(net[0], EDGES), 4),
+        "loss": short(result.final_loss, 3),
+        "off": short(off(net), 4),
+        "spread": short(rich.participation(rich.bends(net, EDGES)), 4),
+        "near": short(result.recorded["near"].movedim(0, -1), 4),
+        "moved": short(result.recorded["moved"].movedim(0, -1), 4),
+        "curves": short(net[0](POINTS[:, None])[..., 0], 5),
+        "bends": short(rich.bends(net[0], EDGES), 4),
     }
     if optimizer == "adam" and epochs > 1000:
         found = {f"{alpha:g}": spline(net[0, ALPHAS.index(alpha)]) for alpha in (100.0, 1.0, 0.1)}
-        out["breakpoints"] = {alpha: _short(f.breakpoints, 4) for alpha, f in found.items()}
-        out["delta_slopes"] = {alpha: _short(f.delta_slopes, 4) for alpha, f in found.items()}
+        out["breakpoints"] = {alpha: short(f.breakpoints, 4) for alpha, f in found.items()}
+        out["delta_slopes"] = {alpha: short(f.delta_slopes, 4) for alpha, f in found.items()}
     return out
 
 
@@ -87,9 +87,3 @@ def off(nets: ReLUNet) -> torch.Tensor:
         t = np.linspace(x[0], x[-1], 401)
         gaps.append((net(t[:, None])[..., 0] - limit(x, y, REACH, "both")(t)).abs().amax(-1) / np.ptp(y))
     return torch.stack(gaps)
-
-
-def _short(values, digits: int) -> list:
-    """Rounded to so many leading digits, as nested lists."""
-    values = torch.as_tensor(values).cpu().numpy()
-    return np.vectorize(lambda v: float(f"{v:.{digits}g}"))(values).tolist()

@@ -13,7 +13,7 @@ from ..nets import ReLUNet, stack
 from ..splines import targets
 from ..splines.breakpoints import roughness, spline
 from ..train import Fit, fit
-from .runner import device
+from .runner import device, short
 
 WIDTHS = (20, 40, 60, 80, 160, 200, 320, 640)
 LOUDNESS = (1.0, 3.0, 10.0)
@@ -58,9 +58,8 @@ def cell(target: str, width: int) -> dict:
     result = train(initial(width).to(device()), target)
     out = {}
     for name, values in result.recorded.items():
-        tidy = lambda k, values=values: [[float(f"{v:.4g}") for v in row] for row in values[k].tolist()]  # noqa: E731
-        out[name] = {when: tidy(k) for when, k in (("start", 0), ("early", 1), ("end", -1))}
+        out[name] = {when: short(values[k], 4) for when, k in (("start", 0), ("early", 1), ("end", -1))}
     points = torch.linspace(-REACH, REACH, 161, dtype=torch.float64)[:, None]
     out["curves"] = np.round(result.net[:, 0].to("cpu")(points)[..., 0].numpy(), 4).tolist()
-    out["loss"] = [[float(f"{v:.4g}") for v in row] for row in (result.final_loss * 2 / len(SPREAD)).tolist()]
+    out["loss"] = short(result.final_loss * 2 / len(SPREAD), 4)
     return out

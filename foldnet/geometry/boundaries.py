@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import torch
 from torch import Tensor
-
-FLAT = 1e-12  # a line that turns by less than this, relative to the weights, is parallel
 
 
 def segment(net, x) -> tuple[Tensor, Tensor]:
@@ -49,27 +49,68 @@ def project(x, normal, offset) -> Tensor:
     return x - ((normal * x).sum(-1, keepdim=True) + offset.unsqueeze(-1)) * normal / square
 
 
+@dataclass(frozen=True, eq=False)
+class Kinks:
+    """What one neuron of each network does to the boundary: `point` `(B, h, 2)` and `angle` `(B, h)` in degrees, nan where none.
+
+    A line meets a boundary of straight pieces at most once between two other lines, so h hidden units leave h places.
+    """
+
+    point: Tensor
+    angle: Tensor
+
+    def nearest(self, to) -> tuple[Tensor, Tensor]:
+        """Distance `(B,)` from the points `to` `(B, 2)` to the nearest kink, infinite where there is none, and its angle (0)."""
+        away = (self.point - torch.as_tensor(to, dtype=self.point.dtype).unsqueeze(1)).norm(dim=-1).nan_to_num(torch.inf)
+        distance, which = away.min(-1)
+        return distance, self.angle.gather(1, which.unsqueeze(1)).squeeze(1).nan_to_num(0.0)
+
+
+@torch.no_grad()
+def kinks(nets, unit: int = -1, reach: float = 10.0) -> Kinks:
+    """Where the line of one hidden unit crosses the decision boundary of each network `(B,)` of the plane, and the angle there.
+
+    Along the line the margin is straight between its crossings with the other lines, so the zeros are exact; at each the normal
+    of the boundary jumps by c w, less with a leak: w is the row of the unit, c what it gives to class 1 more than to class 0.
+    """
+    if len(nets.batch_shape) != 1 or nets.sizes[0] != 2 or len(nets.weights) != 2 or nets.sizes[-1] > 2:
+        raise ValueError(f"kinks are followed in a batch (B,) of two-class networks of the plane, one hidden layer; got a {nets}")
+    nets = nets.to(torch.float64)
+    (w, v), (b, _) = nets.weights, nets.biases
+    pull = v[:, -1] - (v[:, 0] if len(v[0]) == 2 else 0)  # a single output is the margin itself
+    unit = range(nets.sizes[1])[unit]
+    others = [k for k in range(nets.sizes[1]) if k != unit]
+    row, rest = w[:, unit], w[:, others]
+    length = row.norm(dim=-1, keepdim=True)
+    alive = (length.squeeze(-1) > 0) & (pull[:, unit] != 0)
+    length = length.where(length > 0, 1.0)
+    foot, way = -b[:, [unit]] * row / length**2, torch.stack([-row[:, 1], row[:, 0]], -1) / length
+    height = (rest @ foot.unsqueeze(-1)).squeeze(-1) + b[:, others]
+    cross = (-height / (rest @ way.unsqueeze(-1)).squeeze(-1)).nan_to_num(reach).clamp(-reach, reach)
+    ends = torch.full_like(length, reach)
+    t = torch.cat([-ends, cross, ends], 1).sort(1).values
+    g = margin(nets, foot.unsqueeze(1) + t.unsqueeze(-1) * way.unsqueeze(1))
+    low, high = g[:, :-1], g[:, 1:]
+    root = t[:, :-1] - low * t.diff(dim=1) / (high - low)
+    point = foot.unsqueeze(1) + root.unsqueeze(-1) * way.unsqueeze(1)
+    there = ((low < 0) != (high < 0)) & alive.unsqueeze(1)
+    on = (point @ rest.mT + b[:, None, others] > 0).to(w.dtype).clamp(min=nets.leak)
+    own = pull[:, None, [unit]] * row.unsqueeze(1)
+    before, after = ((on * pull[:, None, others]) @ rest + gate * own for gate in (nets.leak, 1.0))
+    turn = before[..., 0] * after[..., 1] - before[..., 1] * after[..., 0]
+    angle = torch.atan2(turn.abs(), (before * after).sum(-1)).rad2deg()
+    return Kinks(point.where(there.unsqueeze(-1), torch.nan), angle.where(there, torch.nan))
+
+
 def creases(net, reach: float = 1.0) -> Tensor:
     """Where the decision boundary of one shallow two-class network of the plane is folded, `(number, 2)`, in [-reach, reach]^2.
 
-    Along the line of each unit the margin is a chain of straight lines between the crossings with the other units' lines, so
-    its zeros are found exactly. A crossing without a bend (both classes get the same outgoing weight) does not count.
+    The kinks of all its units. A unit that gives the same to both classes makes none.
     """
     if net.batch_shape or net.sizes[0] != 2 or len(net.weights) != 2:
         raise ValueError(f"creases are listed for one network of the plane with one hidden layer; got a {net}")
-    found = [torch.zeros(0, 2, dtype=net.dtype, device=net.device)]
-    rows, size, bends = net.weights[0], net.weights[0].norm(dim=-1), _two(net.weights[1].mT)
-    ends = torch.tensor([-3.0 * reach, 3.0 * reach], dtype=net.dtype, device=net.device)
-    for k in (size * (bends[:, 1] - bends[:, 0])).nonzero().flatten():
-        foot, way = -net.biases[0][k] * rows[k] / size[k] ** 2, torch.stack([-rows[k, 1], rows[k, 0]]) / size[k]
-        slope, height = rows @ way, rows @ foot + net.biases[0]
-        far = slope.abs() > FLAT * size
-        t = torch.cat([-height[far] / slope[far], ends]).clamp(*ends.tolist()).sort().values
-        g = margin(net, foot + t.unsqueeze(-1) * way)
-        cross = (g[:-1] < 0) != (g[1:] < 0)
-        root = t[:-1] - g[:-1] * (t[1:] - t[:-1]) / (g[1:] - g[:-1])
-        found.append(foot + root[cross].unsqueeze(-1) * way)
-    points = torch.cat(found)
+    one = net.with_vector(net.vector().unsqueeze(0))
+    points = torch.cat([kinks(one, unit, 3 * reach).point[0] for unit in range(net.sizes[1])]).to(net.dtype)
     return points[points.abs().amax(-1) <= reach]
 
 

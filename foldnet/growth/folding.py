@@ -8,8 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..geometry.boundaries import creases, logits, margin, project, segment  # noqa: F401
-from ..geometry.boundaries import hyperplane as boundary
+from ..geometry.boundaries import hyperplane, logits, project
 from .typical import labels, losses, predictions, typical
 from .widen import widen
 
@@ -83,7 +82,7 @@ def _fold(nets, x: Tensor, y: Tensor, seed: int, size: float, angle: float, clus
     chosen = torch.tensor([_instance(nets[i], x[i], y[i], clusters, seed) for i in range(len(x))], device=x.device)
     at, true = x[row, chosen], y[row, chosen]
     predicted = _rival(logits(nets, at.unsqueeze(1)).squeeze(1), true)
-    normal, offset = (a.squeeze(1) for a in boundary(nets, at.unsqueeze(1), predicted.unsqueeze(1), true.unsqueeze(1)))
+    normal, offset = (a.squeeze(1) for a in hyperplane(nets, at.unsqueeze(1), predicted.unsqueeze(1), true.unsqueeze(1)))
     scale = nets.weights[0].norm(dim=-1).mean(-1)
     scale = scale.where(scale > 0, 1.0)
     flat = normal.norm(dim=-1) <= FLAT * scale * nets.weights[1].abs().amax((-1, -2)).clamp(min=FLAT)

@@ -2,69 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from ..geometry.boundaries import margin
-
 HOLD = ("nothing", "old", "row", "old and row")
-
-
-@dataclass(frozen=True, eq=False)
-class Kinks:
-    """What one neuron of each network does to the boundary: `point` `(B, h, 2)` and `angle` `(B, h)` in degrees, nan where none.
-
-    A line meets a boundary of straight pieces at most once between two other lines, so h hidden units leave h places.
-    """
-
-    point: Tensor
-    angle: Tensor
-
-    def nearest(self, to) -> tuple[Tensor, Tensor]:
-        """Distance `(B,)` from the points `to` `(B, 2)` to the nearest kink, infinite where there is none, and its angle (0)."""
-        away = (self.point - torch.as_tensor(to, dtype=self.point.dtype).unsqueeze(1)).norm(dim=-1).nan_to_num(torch.inf)
-        distance, which = away.min(-1)
-        return distance, self.angle.gather(1, which.unsqueeze(1)).squeeze(1).nan_to_num(0.0)
-
-
-@torch.no_grad()
-def kinks(nets, unit: int = -1, reach: float = 10.0) -> Kinks:
-    """Where the line of one hidden unit crosses the decision boundary of each network `(B,)` of the plane, and the angle there.
-
-    Along the line the margin is straight between its crossings with the other lines, so the zeros are exact; at each the normal
-    of the boundary jumps by (1 - leak) c w, w the row of the unit and c how much more it gives to class 1 than to class 0.
-    """
-    if len(nets.batch_shape) != 1 or nets.sizes[0] != 2 or len(nets.weights) != 2 or nets.sizes[-1] > 2:
-        raise ValueError(f"kinks are followed in a batch (B,) of two-class networks of the plane, one hidden layer; got a {nets}")
-    nets = nets.to(torch.float64)
-    (w, v), (b, _) = nets.weights, nets.biases
-    pull = v[:, -1] - (v[:, 0] if len(v[0]) == 2 else 0)  # a single output is the margin itself
-    unit = range(nets.sizes[1])[unit]
-    others = [k for k in range(nets.sizes[1]) if k != unit]
-    row, rest = w[:, unit], w[:, others]
-    length = row.norm(dim=-1, keepdim=True)
-    alive = (length.squeeze(-1) > 0) & (pull[:, unit] != 0)
-    length = length.where(length > 0, 1.0)
-    foot, way = -b[:, [unit]] * row / length**2, torch.stack([-row[:, 1], row[:, 0]], -1) / length
-    height = (rest @ foot.unsqueeze(-1)).squeeze(-1) + b[:, others]
-    cross = (-height / (rest @ way.unsqueeze(-1)).squeeze(-1)).nan_to_num(reach).clamp(-reach, reach)
-    ends = torch.full_like(length, reach)
-    t = torch.cat([-ends, cross, ends], 1).sort(1).values
-    g = margin(nets, foot.unsqueeze(1) + t.unsqueeze(-1) * way.unsqueeze(1))
-    low, high = g[:, :-1], g[:, 1:]
-    root = t[:, :-1] - low * t.diff(dim=1) / (high - low)
-    point = foot.unsqueeze(1) + root.unsqueeze(-1) * way.unsqueeze(1)
-    there = ((low < 0) != (high < 0)) & alive.unsqueeze(1)
-    slope = torch.where(point @ rest.mT + b[:, None, others] > 0, 1.0, nets.leak).to(w.dtype)
-    jump = pull[:, None, [unit]] * row.unsqueeze(1)
-    before = (slope * pull[:, None, others]) @ rest + nets.leak * jump
-    after = before + (1 - nets.leak) * jump
-    turn = before[..., 0] * after[..., 1] - before[..., 1] * after[..., 0]
-    angle = torch.atan2(turn.abs(), (before * after).sum(-1)).rad2deg()
-    return Kinks(point.where(there.unsqueeze(-1), torch.nan), angle.where(there, torch.nan))
 
 
 def other_places(nets, found, x, seed: int = 0, least: float = 0.3, tries: int = 64) -> tuple[Tensor, Tensor]:
@@ -118,7 +62,7 @@ def held(nets, what: str) -> Tensor:
     return free.vector()
 
 
-def follow(nets, x, y, marks, rate: float = 1e-2, hold: str = "nothing", optimizer: str = "adam") -> list:
+def follow(nets, x, y, marks, lr: float = 1e-2, hold: str = "nothing", optimizer: str = "adam") -> list:
     """The networks `(B,)` after each number of full-batch steps in `marks`, in order, with part of them held (see `held`).
 
     Labels `(n,)`, two outputs; the mean cross-entropy of their softmax; Adam, or plain gradient descent ("gd").
@@ -128,7 +72,7 @@ def follow(nets, x, y, marks, rate: float = 1e-2, hold: str = "nothing", optimiz
     y = torch.nn.functional.one_hot(torch.as_tensor(y, device=nets.device), 2).to(nets.dtype)
     free = held(nets, hold)
     theta = nets.vector().detach().clone().requires_grad_()
-    stepper = {"adam": torch.optim.Adam, "gd": torch.optim.SGD}[optimizer]([theta], lr=rate)
+    stepper = {"adam": torch.optim.Adam, "gd": torch.optim.SGD}[optimizer]([theta], lr=lr)
     seen = []
     for step in range(max(marks) + 1):
         if step in marks:

@@ -8,7 +8,7 @@ from foldnet.experiments import fold_wander as run
 
 @pytest.mark.parametrize("way", run.WAYS)
 def test_every_way_starts_at_its_fold_point_with_the_same_parents(way, monkeypatch):
-    monkeypatch.setattr(run.runs, "STEPS", 600)
+    monkeypatch.setattr(run.runs, "EPOCHS", 600)
     run.parents.cache_clear()
     result = run.cell("sine", 1, way, networks=12, marks=(0, 10))
     run.parents.cache_clear()

@@ -5,7 +5,7 @@ import pytest
 import torch
 from scipy.optimize import minimize
 
-from foldnet.geometry.boundaries import creases, hyperplane, logits, margin, project, segment
+from foldnet.geometry.boundaries import creases, hyperplane, kinks, logits, margin, project, segment
 from foldnet.nets import ReLUNet
 
 
@@ -73,6 +73,25 @@ def test_creases_lie_on_the_boundary_and_on_a_unit_and_none_is_missed(leak):
     near = torch.cdist(spots, points)
     assert near.min(1).values.max() < 0.02
     assert near.min(0).values.max() < 0.02
+
+
+@pytest.mark.parametrize(("out", "leak"), [(2, 0.0), (2, 0.3), (1, 0.1)])
+def test_the_angle_of_a_kink_is_the_angle_between_two_boundary_normals(out, leak):
+    nets = ReLUNet.random((2, 4, out), batch=40, init="he", leak=leak, seed=3)
+    rng = np.random.default_rng(5)
+    nets = ReLUNet(nets.weights, [0.3 * rng.normal(size=tuple(b.shape)) for b in nets.biases], leak)
+    places, seen = kinks(nets), 0
+    for k, p in torch.nonzero(places.angle.isfinite()):
+        point, row = places.point[k, p], nets[int(k)].weights[0][-1]
+        sides = torch.stack([point - 1e-5 * row / row.norm(), point + 1e-5 * row / row.norm()])
+        if not (nets[int(k)].pattern(sides)[0, :-1] == nets[int(k)].pattern(sides)[1, :-1]).all():
+            continue
+        first, second = hyperplane(nets[int(k)], sides, 1, 0)[0]
+        cosine = first @ second / first.norm() / second.norm()
+        assert places.angle[k, p].item() == pytest.approx(torch.rad2deg(torch.arccos(cosine.clamp(-1, 1))).item(), abs=1e-4)
+        assert abs(margin(nets[int(k)], point[None]).item()) < 1e-9
+        seen += 1
+    assert seen > 5
 
 
 def test_creases_of_a_flat_unit_and_of_bad_input():
