@@ -22,7 +22,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help book test lab pins tremble plan notebooks text notebook lint sweep assignments rehearse grade read export check-submission address clean
+.PHONY: help book test lab pins tremble plan notebooks text notebook lint mutate sweep assignments rehearse grade read export check-submission address clean
 
 help: ## this list
 	@echo "Usage: make TARGET [CHAPTER=splines/breakpoints] ..."; echo
@@ -31,7 +31,7 @@ help: ## this list
 book: $(READY) ## build the site from the stored outputs and print the address of its first page
 	@$(BIN)/python -m tools.site
 
-test: $(READY) ## everything: style, package, notebooks, course, site, browser, install (ONLY="style package" for some of it)
+test: $(READY) ## everything: style, package, notebooks, mutations, course, site, browser, install (ONLY="style package" for some of it)
 	@$(BIN)/python -m tools.check --jobs $(JOBS) $(ONLY)
 
 lab: $(READY) ## open the book in JupyterLab, in the same environment; the first time installs it there
@@ -58,6 +58,9 @@ notebook: $(READY) ## bring the edited text of CHAPTER=... back into its noteboo
 
 lint: $(READY) ## what the rules of the house say about all chapters, or CHAPTER=...
 	@$(BIN)/python -m tools.lint $(CHAPTER)
+
+mutate: $(READY) ## break the package under each check that has a mutation, all of them or those of CHAPTER=..., and see it turn
+	@$(BIN)/python -m tools.mutate $(CHAPTER)
 
 sweep: $(READY) ## repeat the large run NAME=... (without a name: the runs there are)
 	@$(BIN)/python -m foldnet sweep $(NAME)

@@ -40,13 +40,14 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _ledger_arguments(parser: argparse.ArgumentParser) -> None:
-    from .claims import VERDICTS
+    from .claims import EVIDENCE, VERDICTS
     from .plan import sources
 
     parser.add_argument("--json", action="store_true", help="a list of objects instead of a table")
     parser.add_argument("--source", choices=tuple(sources()), help="only the claims of this source")
     parser.add_argument("--chapter", help="only the claims of this chapter, as splines/breakpoints")
     parser.add_argument("--verdict", choices=VERDICTS, help="only the claims with this verdict")
+    parser.add_argument("--evidence", choices=EVIDENCE, help="only the claims with this kind of evidence")
     parser.set_defaults(run=_ledger)
 
 
@@ -58,7 +59,7 @@ def _ledger(arguments) -> int:
     chapters = list(planned())
     if arguments.chapter and arguments.chapter not in chapters:
         raise ValueError(f"no chapter is named {arguments.chapter!r}; there are {', '.join(chapters)}")
-    wanted = {k: getattr(arguments, k) for k in ("source", "chapter", "verdict") if getattr(arguments, k)}
+    wanted = {k: getattr(arguments, k) for k in ("source", "chapter", "verdict", "evidence") if getattr(arguments, k)}
     rows = [row for row in ledger() if all(row[k] == v for k, v in wanted.items())]
     print(dumps(rows) if arguments.json else table(rows, shutil.get_terminal_size((120, 24)).columns))
     return 0

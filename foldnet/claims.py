@@ -4,25 +4,30 @@ from __future__ import annotations
 
 import difflib
 import functools
-import html
 import json
-import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-import numpy as np
+from . import _lines, _paths, _targets, plan
+from ._lines import MARKS
+from ._targets import FALLING, RISING, Bound, Order, at_least, at_most, between
 
-from . import _paths, plan
+__all__ = ["FALLING", "RISING", "Bound", "Claim", "Order", "Point", "Record", "at_least", "at_most", "between", "check"]
 
 MIME = "application/vnd.foldnet.check+json"
-MARKS = {"reproduced": "✓", "corrected": "✎", "differs": "≠", "open": "○"}
 VERDICTS = tuple(MARKS)
+EVIDENCE = ("number", "statement", "shape", "definition")
+STRENGTH = ("reproduced", "used", "consistent", "corrected", "differs")  # a claim is as strong as its weakest point
 
 
 @dataclass(frozen=True)
 class Claim:
-    """One statement of a source, in our words: an entry of `book/claims/PART/CHAPTER.yml`."""
+    """One statement of a source, in our words: an entry of `book/claims/PART/CHAPTER.yml`.
+
+    `published` is what the source prints and nothing else; `criterion` is what we demand beyond it, with the reason and
+    whether it was fixed before or after looking.
+    """
 
     id: str
     source: str
@@ -31,7 +36,9 @@ class Claim:
     title: str
     where: str
     says: str
+    evidence: str = "statement"
     published: Any = None
+    criterion: Mapping | None = None
     truth: str | None = None
     note: str | None = None
     open: str | None = None  # why nothing checks it yet, in a chapter that is there
@@ -60,240 +67,200 @@ def claim(id: str) -> Claim:
 
 
 @dataclass(frozen=True)
-class Bound:
-    """A published inequality: `low <= measured <= high`."""
+class Point:
+    """One point of a claim: what was measured, what it was held against (`printed`, `statement` or `criterion`), its verdict.
 
-    low: float = -math.inf
-    high: float = math.inf
+    `measured` is rounded to what the tolerance can tell, so that it is the same on every machine and gives the same verdict.
+    """
 
-    def __post_init__(self):
-        if not (math.isfinite(self.low) or math.isfinite(self.high)) or not self.low <= self.high:
-            raise ValueError(f"a bound has at least one finite side, low <= high; got {self.low} and {self.high}")
-
-    def __str__(self) -> str:
-        if math.isinf(self.low):
-            return f"at most {self.high:.4g}"
-        return f"at least {self.low:.4g}" if math.isinf(self.high) else f"between {self.low:.4g} and {self.high:.4g}"
-
-
-def at_most(high: float) -> Bound:
-    return Bound(high=float(high))
-
-
-def at_least(low: float) -> Bound:
-    return Bound(low=float(low))
-
-
-def between(low: float, high: float) -> Bound:
-    return Bound(float(low), float(high))
+    name: str | None
+    verdict: str
+    against: str
+    measured: Any
+    target: Any
+    corrected: Any = None
+    tol: Any = None
+    rtol: Any = None
+    rivals: tuple = ()  # a name and what was measured for it, each
 
 
 @dataclass(frozen=True)
 class Record:
-    """What one `check` found; it travels in the cell's output and is read by the ledger."""
+    """What one `check` found; it travels in the cell's output, and the ledger, the errata and the printed line come from it."""
 
     id: str
     what: str
     verdict: str
-    measured: Any
-    published: Any
-    corrected: Any = None
-    tolerance: str = "exact"
+    evidence: str
+    points: tuple[Point, ...]
     note: str | None = None
-    parts: list[dict] | None = None  # for a mapping: one dict a key, with the fields above
+    stored: str | None = None
+    live: str | None = None
+    selected: str | None = None
 
 
-def check(id, what, measured, published=None, *, tol=None, rtol=None, corrected=None, digits=None, note=None) -> None:
+def check(id, what, measured, expected=None, *, tol=None, rtol=None, corrected=None, rivals=None, **more) -> None:
     """Compare a measurement with a claim and show the verdict as one line.
 
-    `published` defaults to the value of the claim's entry. A target is a number, a text, an array or a mapping of them, or a
-    `Bound`. `tol` is absolute, `rtol` relative; without either the comparison is exact, and inexact numbers need one of them.
-    `corrected` is what we hold to be true where the source errs; `note` says what was tried where neither agrees.
+    `expected` defaults to what the claim's entry has as `published` and as the criterion's `demands`. A target is a number, a
+    text, an array, a `Bound` or an `Order`; a mapping of them makes several points, each with its own verdict. `tol` is
+    absolute, `rtol` relative; without either the comparison is exact, and inexact numbers need one of them. `corrected` is
+    what we hold to be true where the source errs. `rivals` maps names of rivals (the null model, the opposite trend) to what
+    was measured for them: a shape is reproduced only where every rival fails. `stored` names the stored run a verdict rests
+    on and `live` how much of it was run again; `selected` says how a setup was chosen; `note` what was tried.
     """
-    record = evaluate(id, what, measured, published, tol=tol, rtol=rtol, corrected=corrected, digits=digits, note=note)
-    line = _line(record)
-    bundle = {"text/plain": line, "text/html": _html(record), MIME: asdict(record)}
+    record = evaluate(id, what, measured, expected, tol=tol, rtol=rtol, corrected=corrected, rivals=rivals, **more)
+    bundle = shown(record)
     try:
         from IPython import get_ipython
         from IPython.display import display
     except ImportError:
         get_ipython = lambda: None  # noqa: E731
     if get_ipython() is None:
-        print(line)
+        print(bundle["text/plain"])
     else:
         display(bundle, raw=True)
 
 
-def evaluate(id, what, measured, published=None, *, tol=None, rtol=None, corrected=None, digits=None, note=None) -> Record:
-    """The record of a check, without showing it: `reproduced`, `corrected` or `differs`, by comparison alone."""
-    stated = claim(id).published
-    published = stated if published is None else published
-    if published is None:
-        raise ValueError(f"{id} has no published value in book/claims: say what the measurement is compared with")
-    if _is_number_like(stated) and not _holds(_plain(published), _plain(stated)):
-        raise ValueError(f"{id} is published as {_plain(stated)} in book/claims; the check says {_plain(published)}")
-    agrees = _agrees(measured, published, tol, rtol)
-    if agrees:
-        verdict = "reproduced"
-    else:
-        verdict = "corrected" if corrected is not None and _agrees(measured, corrected, tol, rtol) else "differs"
-    values = (measured, published, None if agrees else corrected, tol, rtol, digits)
-    if not isinstance(published, Mapping):
-        return Record(id, what, verdict, **_fields(*values), note=note)
-    parts = [{"name": str(key), **_fields(*(_part(v, key) for v in values))} for key in published]
-    joined = {
-        f: "; ".join(f"{p['name']}: {p[f]}" for p in parts if p[f]) or None
-        for f in ("measured", "published", "corrected", "tolerance")
-    }
-    return Record(id, what, verdict, **joined, note=note, parts=parts)
+def evaluate(
+    id, what, measured, expected=None, *, tol=None, rtol=None, corrected=None, rivals=None, digits=None, **more
+) -> Record:
+    """The record of a check, without showing it: its verdict by comparison alone."""
+    of = claim(id)
+    targets = _held_against(of, expected)
+    if (more.get("stored") is None) != (more.get("live") is None):
+        raise ValueError(f"{id}: a verdict that rests on a stored run says which (stored=) and how much was run again (live=)")
+    single = not isinstance(targets, Mapping)
+    if not single and (not isinstance(measured, Mapping) or set(measured) != set(targets)):
+        raise ValueError(f"the measurement needs the keys {sorted(map(str, targets))}")
+    if not single and any(not isinstance(r, Mapping) or not set(r) <= set(targets) for r in (rivals or {}).values()):
+        raise ValueError(f"a rival is measured at the same points: {sorted(map(str, targets))}")
+    points = []
+    for key in [None] if single else targets:
+        values = (measured, targets, corrected, tol, rtol, digits)
+        mine = values if single else (v.get(key) if isinstance(v, Mapping) else v for v in values)
+        points.append(_point(of, key, *mine, _beside(rivals, key, single)))
+    return judged(Record(id, what, "open", of.evidence, tuple(points), **more))
 
 
-def _fields(measured, published, corrected, tol, rtol, digits) -> dict[str, str | None]:
-    """Measured, published and corrected value as texts, and the tolerance."""
-    show = functools.partial(_shown, target=published, tol=tol, rtol=rtol, digits=digits)
-    tolerance = "bound" if isinstance(published, Bound) else _tolerance(tol, rtol)
-    truth = None if corrected is None else show(corrected)
-    return {"measured": show(measured), "published": show(published), "corrected": truth, "tolerance": tolerance}
+def _held_against(of: Claim, expected) -> Any:
+    """The targets of a check: what is printed and what the criterion demands, and what the check adds to them."""
+    printed, demands = _targets.read(of.published), _targets.read((of.criterion or {}).get("demands"))
+    fixed = {"published as": printed if _targets.is_printed_number(printed) else None, "to be judged by": demands}
+    for word, stated in fixed.items():
+        if stated is None or expected is None:
+            continue
+        if isinstance(stated, Mapping) != isinstance(expected, Mapping) or not _holds(expected, stated):
+            raise ValueError(f"{of.id} is {word} {_lines.show(stated)} in book/claims; the check says {_lines.show(expected)}")
+    given = [t for t in (*fixed.values(), expected) if t is not None]
+    if not given and printed is None:
+        raise ValueError(f"{of.id} has neither a published value nor a criterion in book/claims: say what is expected")
+    if all(isinstance(t, Mapping) for t in given):
+        return {str(k): v for t in given for k, v in t.items()} or printed
+    return given[-1]
 
 
-def _tolerance(tol, rtol) -> str:
-    return " and ".join(([f"±{tol:g}"] if tol else []) + ([f"±{100 * rtol:g} %"] if rtol else [])) or "exact"
-
-
-# ---- comparison --------------------------------------------------------------------------------------------------------
-
-
-def _agrees(measured, target, tol, rtol) -> bool:
-    """Whether a measurement meets a target; raises where the comparison could not fail or is not well posed."""
-    if isinstance(target, Mapping):
-        if not isinstance(measured, Mapping) or set(measured) != set(target):
-            raise ValueError(f"the measurement needs the keys {sorted(map(str, target))}")
-        results = [_agrees(measured[key], target[key], _part(tol, key), _part(rtol, key)) for key in target]
-        return all(results)
-    if isinstance(target, Bound):
-        values = _numbers(measured)
-        return values.size > 0 and bool(np.all((values >= target.low) & (values <= target.high)))
-    measured, target = _plain(measured), _plain(target)
-    if tol is None and rtol is None:
-        if _has_floats(measured) or _has_floats(target):
-            raise ValueError("inexact numbers need a tolerance: tol= (absolute) or rtol= (relative)")
-        return measured == target and type(measured) is type(target)
-    if not ((tol or 0.0) >= 0 and (rtol or 0.0) >= 0):
-        raise ValueError(f"a tolerance is not negative; got tol={tol} and rtol={rtol}")
-    m, t = _numbers(measured), _numbers(target)
-    if m.shape != t.shape or not t.size:
-        raise ValueError(f"measured and published have shapes {m.shape} and {t.shape}: they must be equal and not empty")
-    width = np.zeros_like(t) + (tol or 0.0) + (rtol or 0.0) * np.abs(t)
-    if np.any(t != 0) and np.all(np.abs(t) <= width):
-        raise ValueError(f"the tolerance {tol or rtol:g} would accept zero for {_shown(target)}: it tests nothing")
-    return bool(np.all(np.abs(m - t) <= width))
-
-
-def _numbers(value) -> np.ndarray:
-    try:
-        return np.asarray(_plain(value), dtype=float)
-    except (TypeError, ValueError):
-        raise ValueError(f"a tolerance or a bound compares numbers; got {_plain(value)!r}") from None
-
-
-def _plain(value):
-    """Tensors, arrays, tuples and numpy scalars as lists and Python numbers."""
-    if isinstance(value, Mapping):
-        return {str(k): _plain(v) for k, v in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(v) for v in value]
-    if hasattr(value, "detach"):
-        value = value.detach().cpu().numpy()
-    return value.tolist() if isinstance(value, (np.ndarray, np.generic)) else value
-
-
-def _holds(published, stated) -> bool:
-    """Whether a check's published value is the one of its entry, or has it among others."""
+def _holds(expected, stated) -> bool:
+    """Whether a check expects what its claim's entry says, as far as it speaks of the same points."""
     if isinstance(stated, Mapping):
-        return isinstance(published, Mapping) and all(k in published and published[k] == v for k, v in stated.items())
-    return published == stated
+        return all(_targets.plain(expected[k]) == _targets.plain(v) for k, v in stated.items() if k in expected)
+    return _targets.plain(expected) == _targets.plain(stated)
 
 
-def _has_floats(value) -> bool:
-    return any(map(_has_floats, value)) if isinstance(value, list) else isinstance(value, float)
+def _against(of: Claim, name: str | None) -> str:
+    """What a point is held against: a printed number, the statement itself, or a criterion of ours."""
+    printed = _targets.read(of.published)
+    if _targets.is_printed_number(printed) and (name is None or name in printed):
+        return "printed"
+    demanded = (of.criterion or {}).get("demands")
+    ours = of.evidence == "shape" or (demanded is not None and (name is None or name in demanded))
+    return "criterion" if ours or (of.evidence == "number" and printed is not None) else "statement"
 
 
-def _is_number_like(value) -> bool:
-    value = list(value.values()) if isinstance(value, Mapping) else value
-    return bool(value) and all(map(_is_number_like, value)) if isinstance(value, list) else isinstance(value, (int, float))
+def _beside(rivals, key, single: bool) -> dict:
+    """What the rivals measured at a point."""
+    if single:
+        return dict(rivals or {})
+    return {name: value[key] for name, value in (rivals or {}).items() if key in value}
 
 
-# ---- showing -----------------------------------------------------------------------------------------------------------
+def _point(of: Claim, name, measured, target, corrected, tol, rtol, digits, rivals) -> Point:
+    tol, rtol = _targets.stored(tol), _targets.stored(rtol)
+    target, corrected = (_targets.from_plain(_targets.stored(t)) if isinstance(t, Bound) else t for t in (target, corrected))
+    keep = functools.partial(_targets.kept, tol=tol, rtol=rtol, digits=digits)
+    value = keep(measured, target, corrected)
+    beside = tuple({"name": str(n), "measured": keep(v, target, None)} for n, v in rivals.items())
+    targets = (_targets.stored(target), _targets.stored(corrected))
+    return Point(name, "open", _against(of, name), value, *targets, tol, rtol, beside)
 
 
-def _shown(value, target=None, tol=None, rtol=None, digits=None) -> str:
-    """A value rounded to what its tolerance can tell, so that the text is the same on every machine."""
-    if isinstance(value, (Bound, str)):
-        return str(value)
-    value = _plain(value)
-    if isinstance(value, Mapping):
-        return ", ".join(f"{k}: {_shown(v, _part(target, k), _part(tol, k), _part(rtol, k), digits)}" for k, v in value.items())
-    show = functools.partial(_shown, target=target, tol=tol, rtol=rtol, digits=digits)
-    if isinstance(value, list):
-        if len(value) > 8 and not isinstance(value[0], list):
-            return f"{len(value)} values from {show(min(value))} to {show(max(value))}"
-        return "[" + ", ".join(map(show, value)) + "]"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if not isinstance(value, float) or not math.isfinite(value):
-        return str(value)
-    if isinstance(target, Bound):
-        if 0 < abs(value) < 1e-9:  # rounding noise differs from machine to machine
-            return f"below {target.high:g}" if abs(value) <= target.high < 1e-9 else "below 1e-9"
-        return f"{value:.{digits or 2}g}"
-    if digits is None and isinstance(tol, (int, float)) and tol > 0:
-        return f"{round(value, min(6, max(0, math.ceil(-math.log10(tol))))) + 0.0:.10g}"
-    return f"{value:.{digits or 4}g}"
+# ---- verdicts, from a record's fields alone ----------------------------------------------------------------------------
 
 
-def _keys(of) -> dict:
-    return dict.fromkeys(of) if isinstance(of, Mapping) else {}
+def judged(record: Record) -> Record:
+    """The record with its verdicts computed from its numbers: what `check` does, and what a test does again."""
+    points = tuple(replace(point, verdict=_verdict(record.evidence, point)) for point in record.points)
+    counted = points
+    if record.evidence == "number" and any(p.against == "printed" for p in points):  # what we ask beyond it can fail, not weaken
+        counted = [p for p in points if p.against == "printed" or p.verdict in ("corrected", "differs")]
+    return replace(record, points=points, verdict=max((p.verdict for p in counted), key=STRENGTH.index))
 
 
-def shown(value) -> str | None:
-    """A published value as text, several of them joined."""
-    if isinstance(value, Mapping):
-        return "; ".join(f"{key}: {shown(v)}" for key, v in value.items())
-    return None if value is None else _shown(value)
+def _verdict(evidence: str, point: Point) -> str:
+    if not _meets(point, "target"):
+        return "corrected" if point.corrected is not None and _meets(point, "corrected") else "differs"
+    if evidence == "definition":
+        return "used"
+    rivals = [passes for _, _, passes in _lines.rivals(point)]
+    if any(rivals) or (point.against == "criterion" and not rivals):
+        return "consistent"
+    return "reproduced"
 
 
-def _part(of, key):
-    return of.get(key) if isinstance(of, Mapping) else of
+def _meets(point: Point, which: str) -> bool:
+    target, value = _targets.from_plain(getattr(point, which)), point.measured
+    if not isinstance(value, Mapping):
+        return _targets.agrees(value, target, point.tol, point.rtol)
+    width = _targets.rounding_width(target, point.tol, point.rtol)
+    return value.get("of", "target") == which and width is not None and value["within"] <= width
 
 
-def _comparison(verdict: str, published, corrected, tolerance, **_) -> str:
-    """What a measurement was held against: `expected` where it agrees, `source` and `true` where the source errs."""
-    against = "expected" if verdict == "reproduced" else "source"
-    truth = f"; true {corrected}" if corrected is not None else ""
-    return f"({against} {published}{truth}" + ("" if tolerance in ("bound", "exact") else f"; {tolerance}") + ")"
+def from_json(data: Mapping) -> Record:
+    """A stored record as a `Record`."""
+    if "points" not in data:
+        raise ValueError(f"{data.get('id')} is stored in an older form: run its notebook again (make notebooks CHAPTER=...)")
+    points = (Point(**{**point, "rivals": tuple(map(dict, point["rivals"]))}) for point in data["points"])
+    return Record(**{**data, "points": tuple(points)})
 
 
-def _line(r: Record) -> str:
-    if r.parts:
-        found = "; ".join(f"{p['name']} {p['measured']} {_comparison(r.verdict, **p)}" for p in r.parts)
-    else:
-        found = f"{r.measured} {_comparison(**asdict(r))}"
-    return f"{r.verdict} {r.id} | {r.what}: {found}" + (f". {r.note}" if r.note else "")
+def shown(record: Record) -> dict:
+    """A record as a notebook shows it: text, HTML and the record itself, the first two from the third."""
+    data = json.loads(json.dumps(asdict(record)))
+    return {"text/plain": _lines.line(record), "text/html": _lines.box(record), MIME: data}
 
 
-def _html(r: Record) -> str:
-    e, mark = html.escape, MARKS[r.verdict]
-    if r.parts:
-        rows = ((p["name"], p["measured"], _comparison(r.verdict, **p)) for p in r.parts)
-        found = "<br>".join(f"{e(name)} <b>{e(measured)}</b> {e(against)}" for name, measured, against in rows)
-        found = f"<br>{found}" if len(r.parts) > 1 else found
-    else:
-        found = f"<b>{e(r.measured)}</b> {e(_comparison(**asdict(r)))}"
-    note = f" {e(r.note)}" if r.note else ""
-    return (
-        f'<div class="foldnet-check foldnet-{r.verdict}" id="claim-{e(r.id)}"><b>{mark} {r.verdict}</b> {e(r.what)}: {found}'
-        f"{note} <small><code>{e(r.id)}</code></small></div>"
-    )
+def problems(of: Claim, data: Mapping) -> list[str]:
+    """What is wrong with a stored output: verdict, line and box must follow from the record, and the record from the claim."""
+    record = from_json(data[MIME])
+    again, found = judged(record), []
+    if again != record:
+        words = ", ".join(p.verdict for p in again.points)
+        found.append(f"is stored as {record.verdict}; its numbers make it {again.verdict} ({words})")
+    for mime, text in shown(record).items():
+        if mime != MIME and "".join(data.get(mime, "")) != text:
+            found.append(f"shows another {mime} than its record gives: {text[:90]!r}")
+    if record.evidence != of.evidence:
+        found.append(f"is stored as evidence of the kind {record.evidence}; its entry says {of.evidence}")
+    printed = _targets.read(of.published)
+    for point in record.points:
+        held = _against(of, point.name)
+        if point.against != held:
+            found.append(f"holds {point.name or 'its value'} against a {point.against}; by its entry it is a {held}")
+        elif point.against == "printed":
+            stated = printed if point.name is None else printed[point.name]
+            if point.target != _targets.stored(stated):
+                found.append(f"was held against {point.target}; its entry has {_targets.plain(stated)} as published")
+    return found
 
 
 def dumps(records: list[dict]) -> str:

@@ -8,8 +8,10 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 
-from . import _paths
-from .claims import MIME, VERDICTS, claims, shown
+from . import _lines, _paths, _targets
+from .claims import EVIDENCE, MIME, VERDICTS, claims, from_json
+
+COLUMNS = ("measured", "target", "corrected", "tolerance")
 
 
 def notebooks(book: Path | None = None) -> list[Path]:
@@ -44,10 +46,28 @@ def ledger(book: Path | None = None) -> list[dict]:
 
 
 def _row(claim: dict, record: dict) -> dict:
-    """A claim and what its check found; `note` is the claim's own, `tried` what the check has to say."""
-    empty = dict.fromkeys(("what", "measured", "corrected", "tolerance", "notebook", "cell", "tried")) | {"verdict": "open"}
-    checked = {"tried" if k == "note" else k: v for k, v in record.items() if k != "parts"}
-    return {**claim, "published": shown(claim["published"]), **empty, **checked}
+    """A claim and what its check found, in words; `note` is the claim's own, `tried` what the check has to say."""
+    printed = None if claim["published"] is None else _lines.show(_targets.read(claim["published"]))
+    row = {**claim, "published": printed, "verdict": "open", "points": []}
+    row |= dict.fromkeys(("what", *COLUMNS, "tried", "stored", "live", "selected", "notebook", "cell"))
+    if not record:
+        return row
+    found = from_json({k: v for k, v in record.items() if k not in ("notebook", "cell")})
+    row |= {key: record[key] for key in ("what", "verdict", "stored", "live", "selected", "notebook", "cell")}
+    row |= {column: _lines.column(found, column) for column in COLUMNS}
+    return row | {"tried": found.note, "points": [_point(point) for point in found.points]}
+
+
+def _point(point) -> dict:
+    """One point of a claim in words: its verdict, what was measured, what it was held against and what its rivals gave."""
+    words = {"measured": _lines.measured(point), "against": _lines.against(point), "held_against": point.against}
+    rivals = [{"name": name, "measured": value, "passes": passes} for name, value, passes in _lines.rivals(point)]
+    return {"name": point.name, "verdict": point.verdict, **words, "rivals": rivals}
+
+
+def counts(rows: list[dict]) -> dict[str, Counter]:
+    """How many claims of each kind of evidence have each verdict."""
+    return {kind: Counter(row["verdict"] for row in rows if row["evidence"] == kind) for kind in EVIDENCE}
 
 
 def table(rows: list[dict], width: int = 100) -> str:
@@ -58,10 +78,12 @@ def table(rows: list[dict], width: int = 100) -> str:
         return text if len(text) <= size else text[: size - 1] + "…"
 
     ids = max([len(r["id"]) for r in rows], default=2)
-    room = max(16, (width - ids - 16) // 2)
-    lines = [f"{'verdict':<11} {'claim':<{ids}} {'measured':<{room}} published"]
-    lines += [
-        f"{r['verdict']:<11} {r['id']:<{ids}} {short(r['measured'], room):<{room}} {short(r['published'], room)}" for r in rows
-    ]
-    count = Counter(r["verdict"] for r in rows)
-    return "\n".join([*lines, "", f"{len(rows)} claims: " + ", ".join(f"{count[v]} {v}" for v in VERDICTS)])
+    room = max(16, (width - ids - 26) // 2)
+    lines = [f"{'verdict':<11} {'evidence':<11}{'claim':<{ids}} {'measured':<{room}} held against"]
+    for r in rows:
+        held = short(r["published"] or r["target"], room)
+        lines.append(f"{r['verdict']:<11} {r['evidence']:<11}{r['id']:<{ids}} {short(r['measured'], room):<{room}} {held}")
+    lines += ["", f"{len(rows)} claims".ljust(16) + "".join(v.rjust(12) for v in VERDICTS)]
+    for kind, count in counts(rows).items():
+        lines.append(f"{sum(count.values()):4} {kind:<11}" + "".join(str(count[v] or "").rjust(12) for v in VERDICTS))
+    return "\n".join(lines)

@@ -13,12 +13,16 @@ CHECKS = "-checks"  # the notebook NAME-checks holds the evidence of the chapter
 
 @dataclass(frozen=True)
 class Chapter:
-    """A chapter, written or planned: its name as splines/breakpoints, and the seconds that one of its pages may take."""
+    """A chapter, written or planned: its name as splines/breakpoints, and the seconds that one of its pages may take.
+
+    `refereed`: each verdict was read against the source by someone who did not write it, and lint holds it to all rules.
+    """
 
     name: str
     title: str
     about: str
     seconds: float
+    refereed: bool = False
 
     def pages(self, book: Path) -> list[str]:
         """The pages that are there, the story first: none, where the chapter is only planned."""

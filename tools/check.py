@@ -24,6 +24,7 @@ def stages(jobs: int) -> dict[str, list[list]]:
         "style": [[sys.executable, "-m", "ruff", "check", "."]],
         "package": [[*PYTEST, "-n", jobs, "-m", "not browser and not install and not course", "tests"]],
         "notebooks": [[*PYTEST, "-n", jobs, "--dist=loadfile", *NBVAL, "book"]],
+        "mutations": [[sys.executable, "-m", "tools.mutate", "--sample", "1"]],
         "course": [
             [sys.executable, "-m", "tools.course.make", "--check"],
             [*PYTEST, "-n", jobs, "--dist=loadfile", "-m", "course", "tests"],

@@ -14,10 +14,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from foldnet import claims as verdicts
 from foldnet import plan
 from foldnet.claims import MIME, claims
 
-from . import address, alt, markdown, notebooks, story
+from . import address, alt, evidence, markdown, notebooks, story
 
 ROOT = Path(__file__).resolve().parent.parent
 # an empty line, what closes a bracket, a text or one that is passed by name
@@ -269,7 +270,7 @@ def cells_are_short(nb: Notebook) -> Iterator[str]:
 
 @rule
 def checks_are_known(nb: Notebook) -> Iterator[str]:
-    """Each check is of a claim of this very chapter; `differs` says what was tried, `corrected` has the claim's truth."""
+    """Each check is of a claim of this very chapter, and its record gives its verdict and line; `differs` says what was tried."""
     for i, output in nb.outputs():
         record = output.get("data", {}).get(MIME)
         if not record:
@@ -278,6 +279,10 @@ def checks_are_known(nb: Notebook) -> Iterator[str]:
         if claim is None:
             yield f"cell {i}: checks {record['id']}, which book/claims lacks"
             continue
+        if "points" not in record:
+            yield f"cell {i}: {claim.id} is stored in an older form: run the notebook again"
+            continue
+        yield from (f"cell {i}: {claim.id} {problem}" for problem in verdicts.problems(claim, output["data"]))
         if claim.chapter != plan.chapter_of(nb.name):
             yield f"cell {i}: checks {claim.id}, which is assigned to {claim.chapter}"
         if record["verdict"] == "corrected" and not claim.truth:
@@ -287,6 +292,7 @@ def checks_are_known(nb: Notebook) -> Iterator[str]:
 
 
 rule(story.links_lead_somewhere)
+rule(evidence.verdicts_are_refereed)
 
 
 # ---- chapters ----------------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Run chapters and keep their outputs, or edit them as text: `python -m tools.notebooks run|text|back [CHAPTER ...]`.
+"""Run chapters and keep their outputs, or edit them as text: `python -m tools.notebooks run|text|back|lines [CHAPTER ...]`.
 
 A chapter is named by its path below book/, as splines/breakpoints. Stored notebooks hold no times, no machine's state and no
 widget state, so that a run that changes nothing changes no byte.
@@ -35,11 +35,11 @@ CELL_TIMEOUT = 600
 
 def main(argv: list[str] | None = None, root: Path = ROOT) -> int:
     parser = argparse.ArgumentParser(description="Run chapters and keep their outputs, or edit them as text.")
-    parser.add_argument("what", choices=("run", "text", "back"))
+    parser.add_argument("what", choices=("run", "text", "back", "lines"))
     parser.add_argument("chapter", nargs="*", help="as splines/breakpoints; without one, run takes all of them")
     arguments = parser.parse_args(argv)
     try:
-        if arguments.what != "run" and not arguments.chapter:
+        if arguments.what in ("text", "back") and not arguments.chapter:
             raise ValueError("which one? Say CHAPTER=splines/breakpoints, or another path below book/")
         paths = [find(name, root) for name in arguments.chapter] or all_notebooks(root)
         if arguments.what != "back" and (new := [path for path in paths if not path.is_file()]):
@@ -47,7 +47,7 @@ def main(argv: list[str] | None = None, root: Path = ROOT) -> int:
         if arguments.what == "run":
             return run(paths, root)
         for path in paths:
-            print((to_text if arguments.what == "text" else from_text)(path))
+            print({"text": to_text, "back": from_text, "lines": lines_again}[arguments.what](path))
     except (ValueError, FileNotFoundError) as error:
         print(f"notebooks: {error}", file=sys.stderr)
         return 1
@@ -101,8 +101,8 @@ class CellFailed(Exception):
     """A cell that raised, took too long or lost its kernel: its source and the last line of what went wrong."""
 
 
-def execute(path: Path, kernel: str = "python3", folder: Path | None = None) -> nbformat.NotebookNode:
-    """The notebook with fresh outputs, as it is to be stored."""
+def execute(path: Path, kernel: str = "python3", folder: Path | None = None, env: dict | None = None) -> nbformat.NotebookNode:
+    """The notebook with fresh outputs, as it is to be stored; `env` is added to the environment of its kernel."""
     from nbclient import NotebookClient
     from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 
@@ -121,7 +121,7 @@ def execute(path: Path, kernel: str = "python3", folder: Path | None = None) -> 
     now: list[str] = []
     client.on_cell_start = lambda cell, cell_index: now.__setitem__(slice(None), [cell.source])
     try:
-        client.execute(env={**os.environ, "TQDM_DISABLE": "1"})
+        client.execute(env={**os.environ, "TQDM_DISABLE": "1", **(env or {})})
     except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
         last = next((line for line in reversed(plain(str(error)).splitlines()) if line.strip()), "")
         if isinstance(error, CellTimeoutError):
@@ -201,6 +201,17 @@ def replace(path: Path, text: str) -> None:
         file.write(text)
     os.chmod(file.name, path.stat().st_mode if path.is_file() else 0o644)
     os.replace(file.name, path)
+
+
+def lines_again(path: Path) -> str:
+    """Write the lines and boxes of a notebook's checks again from their records, as a run would, when their wording changed."""
+    from foldnet.claims import MIME, from_json, shown
+
+    notebook = nbformat.read(path, as_version=4)
+    for output in (output for cell in notebook.cells for output in cell.get("outputs", ())):
+        if MIME in output.get("data", {}):
+            output["data"].update(shown(from_json(output["data"][MIME])))
+    return f"{path.name}: " + ("lines written again" if write(path, notebook) else "unchanged")
 
 
 # ---- editing as text ---------------------------------------------------------------------------------------------------

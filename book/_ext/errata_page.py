@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import templates
 
-from foldnet import plan
+from foldnet import ledger, plan
 
 
 def write(site) -> str:
@@ -14,4 +14,5 @@ def write(site) -> str:
             site.warn("%s is corrected by its check, but its claim has no `truth` that says what is true", row["id"])
     placed = [{**row, "page": site.address(row["notebook"].removesuffix(".ipynb"), f"cell-{row['cell']}")} for row in rows]
     by_source = [(mark, [row for row in placed if row["source"] == mark]) for mark in plan.sources()]
-    return templates.fill("errata.md", sources=[(mark, mine) for mark, mine in by_source if mine])
+    kinds = [(kind, n) for kind, count in ledger.counts(rows).items() if (n := count.total())]
+    return templates.fill("errata.md", total=len(rows), kinds=kinds, sources=[(mark, mine) for mark, mine in by_source if mine])

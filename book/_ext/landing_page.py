@@ -7,13 +7,14 @@ from collections import Counter
 
 import templates
 
-from foldnet import plan
+from foldnet import ledger, plan
 
 
 def counts(site) -> str:
-    """The verdicts of all claims in one line."""
-    count = Counter(row["verdict"] for row in site.ledger)
-    return templates.fill("counts.html", count=count, total=sum(count.values()), ledger=site.address("ledger"))
+    """The verdicts of all claims in one line, and then by kind of evidence."""
+    kinds = ledger.counts(site.ledger)
+    count = sum(kinds.values(), Counter())
+    return templates.fill("counts.html", count=count, kinds=kinds, total=count.total(), ledger=site.address("ledger"))
 
 
 def book_map(site) -> str:

@@ -7,7 +7,7 @@ from collections import Counter
 import templates
 
 from foldnet import plan
-from foldnet.claims import MARKS, VERDICTS
+from foldnet.claims import EVIDENCE, MARKS, VERDICTS
 
 
 def write(site) -> str:
@@ -20,6 +20,7 @@ def _menus(rows: list[dict]) -> dict[str, list[tuple[str, str, int]]]:
         "source": {mark: templates.source(mark) for mark in plan.sources()},
         "chapter": {name: name for name in plan.chapters()},
         "kind": {kind: kind for kind in sorted({row["kind"] for row in rows})},
+        "evidence": {kind: kind for kind in EVIDENCE},
         "verdict": {verdict: f"{MARKS[verdict]} {verdict}" for verdict in VERDICTS},
     }
     count = {name: Counter(row[name] for row in rows) for name in offered}

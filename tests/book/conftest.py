@@ -6,6 +6,7 @@ import zlib
 
 import pytest
 
+from foldnet import claims
 from foldnet.claims import MIME, Claim
 from tools import address, lint, notebooks
 
@@ -36,9 +37,22 @@ def html(text):
     return code("1", shown(text__html=text))
 
 
-def record(**changes):
-    base = {"id": "S3-one", "what": "x", "verdict": "reproduced", "measured": "1", "published": "1", "note": None}
-    return shown(**{MIME: base | changes, "text__plain": "reproduced S3-one"})
+def record(id="S3-one", verdict="reproduced", **changes):
+    """The stored output of a check of 1 against 1, or of another number; `changes` are made to its record by hand."""
+    measured, corrected = {"reproduced": (1, None), "corrected": (2, 2), "differs": (3, None)}[verdict]
+    point = claims.Point(None, "open", "statement", measured, 1, corrected)
+    data = claims.shown(claims.judged(claims.Record(id, "x", "open", "statement", (point,))))
+    return shown(**{**data, MIME: data[MIME] | changes})
+
+
+def changed(verdict, into):
+    """The stored output of a check whose verdict somebody turned by hand, everywhere."""
+    return json.loads(json.dumps(record(verdict=verdict)).replace(verdict, into))
+
+
+def refereed(cells, evidence, **changes):
+    """The same cells as splines/rich, a refereed chapter, with one check more."""
+    return notebook([*cells, code("1", record(id=f"S3-{evidence}", **changes))], name="splines/rich")
 
 
 def explore(frames=2, alt=IMG):
@@ -128,7 +142,7 @@ class Made:
 
     NAME, ADDRESS, IMG = NAME, ADDRESS, IMG
     cells, code, markdown, shown, html = map(staticmethod, (cells, code, markdown, shown, html))
-    record, explore, notebook = map(staticmethod, (record, explore, notebook))
+    record, changed, refereed, explore, notebook = map(staticmethod, (record, changed, refereed, explore, notebook))
     story_cells, checks_cells, pages_of, graded = map(staticmethod, (story_cells, checks_cells, pages_of, graded))
     PLOT = PLOT
 
@@ -143,5 +157,8 @@ def made(monkeypatch):
         "S3-far": Claim("S3-far", "S3", "splines/other", "theorem", "Far", "p. 2", "y = y"),
         "S3-false": Claim("S3-false", "S3", NAME, "theorem", "False", "p. 3", "x = y"),
     }
+    for kind in claims.EVIDENCE:
+        entry = Claim(f"S3-{kind}", "S3", "splines/rich", "theorem", kind, "p. 4", "x = x", evidence=kind)
+        known[entry.id] = entry
     monkeypatch.setattr(lint, "claims", lambda: known)
     return Made

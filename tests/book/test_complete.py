@@ -22,13 +22,20 @@ ENTRIES = [entry for path in FILES.values() for entry in plan.read(path)]
 
 def wrong(entry: dict) -> list[str]:
     """What is wrong with one entry of a file in book/claims."""
-    needed, allowed = ("id", "source", "kind", "title", "where", "says"), set(Claim.__dataclass_fields__) - {"chapter"}
+    needed, allowed = (
+        ("id", "source", "kind", "evidence", "title", "where", "says"),
+        set(Claim.__dataclass_fields__) - {"chapter"},
+    )
     found = [f"lacks {key}" for key in needed if not (isinstance(entry.get(key), str) and entry[key].strip())]
     found += [f"has the unknown key {key}" for key in sorted(set(entry) - allowed)]
     if found:
         return found
     if entry["kind"] not in KINDS:
         found.append(f"is of the unknown kind {entry['kind']}")
+    if entry["evidence"] not in claims.EVIDENCE:
+        found.append(f"has evidence of the unknown kind {entry['evidence']}")
+    if "criterion" in entry:
+        found += criterion_problems(entry["criterion"])
     if entry["source"] not in plan.sources() or not entry["id"].startswith(entry["source"] + "-"):
         found.append(f"has the source {entry['source']}")
     if len(entry["title"]) > 100 or "\n" in entry["title"].strip():
@@ -39,6 +46,15 @@ def wrong(entry: dict) -> list[str]:
     if "published" in entry and entry["published"] in (None, "", [], {}):
         found.append("has an empty published value")
     return found
+
+
+def criterion_problems(criterion) -> list[str]:
+    """A criterion says why it is asked for and when it was fixed; what it demands can be left to the check, which computes it."""
+    if not isinstance(criterion, dict) or not set(criterion) <= {"demands", "reason", "fixed"}:
+        return ["has a criterion that is not made of demands, reason and fixed"]
+    found = [] if str(criterion.get("reason") or "").strip() else ["has a criterion without a reason"]
+    found += [f"reason: {problem}" for problem in markdown.problems(str(criterion.get("reason") or ""))]
+    return found + ([] if criterion.get("fixed") in ("before", "after") else ["has a criterion fixed neither before nor after"])
 
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: str(entry.get("id")))
@@ -65,7 +81,7 @@ def test_a_claim_that_stands_twice_is_refused(monkeypatch, tmp_path):
         claims.claims.__wrapped__()
 
 
-GOOD = dict(id="S3-x", source="S3", kind="theorem", title="X", where="p. 1", says="It is $x$.")
+GOOD = dict(id="S3-x", source="S3", kind="theorem", evidence="statement", title="X", where="p. 1", says="It is $x$.")
 
 
 @pytest.mark.parametrize(
@@ -75,6 +91,11 @@ GOOD = dict(id="S3-x", source="S3", kind="theorem", title="X", where="p. 1", say
         ({"says": " "}, "lacks says"),
         ({"doubt": "x"}, "unknown key doubt"),
         ({"kind": "remark"}, "unknown kind"),
+        ({"evidence": None}, "lacks evidence"),
+        ({"evidence": "picture"}, "evidence of the unknown kind"),
+        ({"criterion": {"reason": "so", "fixed": "never"}}, "neither before nor after"),
+        ({"criterion": {"fixed": "after"}}, "without a reason"),
+        ({"criterion": "at least 2"}, "not made of"),
         ({"chapter": "splines/breakpoints"}, "unknown key chapter"),
         ({"source": "S2"}, "source S2"),
         ({"source": "S4", "id": "S4-x"}, "source S4"),

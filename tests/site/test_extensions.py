@@ -252,12 +252,15 @@ def test_a_folded_cell_shows_its_title_and_its_output_and_the_setup_cell_nothing
 
 
 def claim(**changes) -> dict:
-    base = dict.fromkeys(("published", "truth", "note", "what", "measured", "corrected", "tolerance", "notebook", "cell"))
+    keys = ("published", "criterion", "truth", "note", "open", "what", "stored", "live", "selected", "notebook", "cell")
+    base = dict.fromkeys(keys) | {"evidence": "statement", "points": []}
     base |= {"id": "S3-one", "source": "S3", "chapter": "splines/breakpoints", "kind": "theorem", "verdict": "open"}
     return base | {"title": "A title", "where": "slide 1", "says": r"That $\beta < 1$."} | changes
 
 
-CORRECTED = {"verdict": "corrected", "what": "the sum", "measured": "4", "published": "5", "corrected": "4", "tolerance": "exact"}
+POINT = {"name": "sum", "verdict": "corrected", "measured": "4", "against": "printed 5; true 4", "rivals": []}
+RIVAL = {"name": "the null model", "measured": "7", "passes": False}
+CORRECTED = {"verdict": "corrected", "what": "the sum", "published": "5", "points": [POINT]}
 PLACE = {"notebook": "splines/breakpoints.ipynb", "cell": 12}
 
 
@@ -280,13 +283,36 @@ def test_a_row_of_the_ledger_says_all_there_is():
     row = claim(**CORRECTED, **PLACE, note="A <slip> of print.")
     soup = BeautifulSoup(ledger_page.write(Site(row, claim(id="S3-two"))), "html.parser")
     cells = [td.get_text(" ", strip=True) for td in soup.find(id="S3-one").find_all("td")]
-    assert cells[0] == "✎ corrected"
+    assert cells[0] == "✎ corrected statement"
     assert "A <slip> of print." in cells[1]
-    assert cells[2:5] == ["5", "the sum: 4 true: 4", "exact"]
+    assert cells[2:5] == ["5", "", "the sum: sum 4 (printed 5; true 4)"]
     assert soup.find(id="S3-one").find_all("td")[5].a["href"] == "splines/breakpoints.html#cell-12"
     assert soup.find(id="S3-one").details.find(class_="tex").get_text() == r"\(\beta < 1\)"
-    assert soup.find(id="S3-two").td.get_text(" ", strip=True) == "○ open"
+    assert soup.find(id="S3-two").td.get_text(" ", strip=True) == "○ open statement"
     assert [o["value"] for o in soup.find("select", attrs={"name": "source"}).find_all("option")] == ["", "S3"]
+
+
+def test_each_point_of_a_claim_has_its_verdict_its_criterion_and_its_rivals():
+    import ledger_page
+
+    criterion = {"demands": {"a": "at least 1"}, "reason": "It is $1$ by chance.", "fixed": "before"}
+    points = [POINT | {"name": "a", "verdict": "reproduced", "rivals": [RIVAL]}, POINT | {"name": "b", "verdict": "consistent"}]
+    row = claim(
+        evidence="shape",
+        verdict="consistent",
+        what="w",
+        criterion=criterion,
+        points=points,
+        stored="race",
+        live="2 of 9",
+        **PLACE,
+    )
+    soup = BeautifulSoup(ledger_page.write(Site(row)), "html.parser")
+    cells = [td.get_text(" ", strip=True) for td in soup.find(id="S3-one").find_all("td")]
+    assert cells[3] == r"It is \(1\) by chance. Fixed before looking."
+    assert "✓ a 4 (printed 5; true 4); the null model 7, excluded" in cells[4]
+    assert "≈ b 4" in cells[4]
+    assert "Rests on the stored run race; run again there: 2 of 9." in cells[4]
 
 
 def test_an_erratum_has_what_is_said_what_is_true_and_the_evidence():
@@ -297,7 +323,8 @@ def test_an_erratum_has_what_is_said_what_is_true_and_the_evidence():
     assert site.warnings == []
     assert "That $\\beta < 1$." in text
     assert "It is $4$." in text
-    assert "the sum: measured **4**; the source has 5, the truth is 4" in text
+    assert text.startswith("Of 1 corrections 1 is of a statement.")
+    assert "the sum: sum **4** (printed 5; true 4)" in text
     assert "splines/breakpoints.html#cell-12" in text
     assert "S3-two" not in text
 
@@ -332,8 +359,8 @@ def test_the_health_page_shows_times_beside_budgets_and_versions(tmp_path):
     assert "last run on 2026-01-02" in text
     rows = [[cell.get_text() for cell in row.find_all(["th", "td"])] for row in BeautifulSoup(text, "html.parser").find_all("tr")]
     assert ["splines/breakpoints", "2 cores", f"{100 * 31.2 / budget:.0f} %", "31 s", f"{budget:.0f} s"] in rows
-    assert ["splines/depth", "S3", "", "", "", "1", ""] in rows
-    assert ["all", "", "", "", "", "1", "1"] in rows
+    assert ["splines/depth", "S3", "", "", "", "", "1", "", ""] in rows
+    assert ["all", "", "", "", "", "", "1", "", "1"] in rows
     assert ["numpy", importlib.metadata.version("numpy")] in rows
     assert ["scipy", f"{importlib.metadata.version('scipy')} (pinned: 0.1)"] in rows
 
@@ -360,6 +387,10 @@ def test_the_counts_add_up():
     text = landing_page.counts(Site(claim(), claim(id="S3-two"), claim(id="S3-three", verdict="differs")))
     found = Counter({word: int(n) for n, word in re.findall(r"<b>(\d+)</b> <span class=\"verdict verdict-(\w+)", text)})
     assert found == Counter(open=2, differs=1)
+    table = [
+        [cell.get_text() for cell in row.find_all(["th", "td"])] for row in BeautifulSoup(text, "html.parser").find_all("tr")
+    ]
+    assert table[2] == ["statement", "3", "", "", "", "1", "", "2"]
 
 
 # ---- docstrings --------------------------------------------------------------------------------------------------------

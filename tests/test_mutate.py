@@ -1,0 +1,69 @@
+"""Mutations are kept as data: each fits the package, and the tool tells a check that turns from one that does not."""
+
+import shutil
+
+import nbformat
+import pytest
+
+from foldnet import claims, ledger
+from tools import mutate, notebooks
+
+
+@pytest.mark.parametrize("mutation", mutate.mutations(), ids=lambda m: m.id)
+def test_each_mutation_fits_the_package_and_a_check_of_its_chapter(mutation):
+    assert mutation.problems(mutate.ROOT) == []
+    assert claims.claims()[mutation.id].chapter == mutation.chapter
+    assert mutation.breaks.strip()
+    assert mutation.id in {record["id"] for record in ledger.records()}
+
+
+def test_a_mutation_that_does_not_fit_is_told():
+    def of(**changes):
+        fields = {"file": "foldnet/plots.py", "old": "def image(", "new": "def imagine("} | changes
+        return " ".join(mutate.Mutation("S3-x", "splines/rich", "x", **fields).problems(mutate.ROOT))
+
+    assert of() == ""
+    assert "no file of the package" in of(file="foldnet/nowhere.py")
+    assert "no file of the package" in of(file="README.md")
+    assert "0 times, not once" in of(old="nothing like it")
+    assert "changes nothing" in of(new="def image(")
+
+
+CHECK = """from foldnet.claims import check
+from foldnet.half import half
+
+check("S3-find-gauge", "half of four", half(4), 2)"""
+
+
+@pytest.fixture(scope="module")
+def clone(tmp_path_factory):
+    """The package with one more module, and a book with one notebook whose last cell would fail."""
+    tmp_path = tmp_path_factory.mktemp("clone")
+    shutil.copytree(mutate.ROOT / "foldnet", tmp_path / "foldnet", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(mutate.ROOT / "book/claims", tmp_path / "book/claims")
+    shutil.copy(mutate.ROOT / "book/plan.yml", tmp_path / "book")
+    (tmp_path / "foldnet/half.py").write_text("def half(x):\n    return x // 2  # floor\n")
+    path = tmp_path / "book/splines/breakpoints.ipynb"
+    path.parent.mkdir()
+    nbformat.write(nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(CHECK)]), path)
+    notebook = notebooks.execute(path, env={"PYTHONPATH": str(tmp_path)})
+    notebook.cells.append(nbformat.v4.new_code_cell("1 / 0"))  # nothing after the check runs
+    nbformat.write(notebook, path)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "code", "words"),
+    [
+        ("x // 2", "x // 3", 0, "turned S3-find-gauge: reproduced -> differs"),
+        ("x // 2", "x / nothing", 0, "turned S3-find-gauge: reproduced -> error: NameError"),
+        ("floor", "rounded down", 1, "KEPT   S3-find-gauge: reproduced -> reproduced"),
+    ],
+)
+def test_a_check_that_sees_the_break_turns_and_another_is_told(clone, capsys, old, new, code, words):
+    data = clone / "tests/mutations/splines/breakpoints.yml"
+    data.parent.mkdir(parents=True, exist_ok=True)
+    data.write_text(f"S3-find-gauge: {{breaks: it, file: foldnet/half.py, old: {old}, new: {new}}}")
+    assert mutate.main([], clone) == code
+    assert words in capsys.readouterr().out
+    assert mutate.main(["splines/depth"], clone) == 1

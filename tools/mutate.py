@@ -1,0 +1,108 @@
+"""Broken on purpose: a check is run with the package broken under it, and must turn: `python -m tools.mutate [CHAPTER ...]`.
+
+tests/mutations/PART/CHAPTER.yml names for each check a file, a text that stands in it once and what is put in its place. One is
+applied in a copy, the notebook runs there up to the check, and its verdict, or the error, stands beside the stored one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import random
+import shutil
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import nbformat
+
+from foldnet import ledger, plan
+from foldnet.claims import MIME
+
+from . import notebooks
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@dataclass(frozen=True)
+class Mutation:
+    """One way to break the package that must turn the check of a claim."""
+
+    id: str
+    chapter: str
+    breaks: str
+    file: str
+    old: str
+    new: str
+
+    def problems(self, root: Path) -> list[str]:
+        """What is wrong with it before anything runs."""
+        path = root / self.file
+        if not path.is_file() or not self.file.startswith("foldnet/"):
+            return [f"{self.id}: {self.file} is no file of the package"]
+        count = path.read_text(encoding="utf-8").count(self.old)
+        found = [] if count == 1 else [f"{self.id}: {self.file} has {self.old!r} {count} times, not once"]
+        return found + ([f"{self.id}: the mutation changes nothing"] if self.old == self.new else [])
+
+
+def mutations(root: Path = ROOT, chapter: str | None = None) -> list[Mutation]:
+    """The mutations of a chapter, or of all chapters in the order of the plan."""
+    names = [chapter] if chapter else list(plan.chapters())
+    paths = {name: root / "tests/mutations" / f"{name}.yml" for name in names}
+    return [
+        Mutation(id, name, **entry) for name, path in paths.items() if path.is_file() for id, entry in plan.read(path).items()
+    ]
+
+
+def verdict(mutation: Mutation, record: dict, root: Path = ROOT) -> str:
+    """What the check says when the package is broken: its verdict, or the error that comes before it."""
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder)
+        for part in ("foldnet", "book"):
+            shutil.copytree(root / part, copy / part, ignore=shutil.ignore_patterns("__pycache__", "*.ipynb", "_assets/vendor"))
+        broken = copy / mutation.file
+        broken.write_text(broken.read_text(encoding="utf-8").replace(mutation.old, mutation.new), encoding="utf-8")
+        path = copy / "book" / record["notebook"]
+        notebook = nbformat.read(root / "book" / record["notebook"], as_version=4)
+        notebook.cells = notebook.cells[: record["cell"] + 1]
+        nbformat.write(notebook, path)
+        try:
+            done = notebooks.execute(path, env={"PYTHONPATH": str(copy)})
+        except notebooks.CellFailed as error:
+            return f"error: {str(error).splitlines()[-1]}"
+    outputs = [output.get("data", {}).get(MIME) for output in done.cells[-1].outputs]
+    return next((found["verdict"] for found in outputs if found and found["id"] == mutation.id), "no verdict")
+
+
+def main(argv: list[str] | None = None, root: Path = ROOT) -> int:
+    parser = argparse.ArgumentParser(description="Break the package under each check, and see the check turn.")
+    parser.add_argument("chapter", nargs="*", help="as splines/rich; without one, all that have mutations")
+    parser.add_argument("--sample", type=int, metavar="N", help="only N of them, others every day")
+    parser.add_argument("--seed", type=int, default=datetime.date.today().toordinal(), help="which sample (default: today's)")
+    arguments = parser.parse_args(argv)
+    chosen = [m for chapter in arguments.chapter or [None] for m in mutations(root, chapter)]
+    if not chosen:
+        print("mutate: there is no mutation for " + (", ".join(arguments.chapter) or "any chapter"), file=sys.stderr)
+        return 1
+    if arguments.sample:
+        chosen = random.Random(arguments.seed).sample(chosen, min(arguments.sample, len(chosen)))
+    stored = {record["id"]: record for record in ledger.records(root / "book")}
+    kept = 0
+    for mutation in chosen:
+        wrong = mutation.problems(root) or ([] if mutation.id in stored else [f"{mutation.id}: no notebook checks it"])
+        start, before = time.monotonic(), stored.get(mutation.id, {}).get("verdict")
+        after = "; ".join(wrong) or verdict(mutation, stored[mutation.id], root)
+        turned = not wrong and after != before
+        kept += not turned
+        took = f"{time.monotonic() - start:.0f} s"
+        print(
+            f"{'turned' if turned else 'KEPT':7}{mutation.id}: {before} -> {after} ({took}), when {mutation.breaks}", flush=True
+        )
+    print(f"{len(chosen) - kept} of {len(chosen)} checks turned")
+    return bool(kept)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
