@@ -8,7 +8,7 @@ import pytest
 
 from foldnet import claims
 from foldnet.claims import MIME, Claim
-from tools import address, lint, notebooks
+from tools import address, evidence, lint, notebooks
 
 NAME = "splines/sample"
 ADDRESS = "https://github.com/someone/somewhere"
@@ -160,5 +160,6 @@ def made(monkeypatch):
     for kind in claims.EVIDENCE:
         entry = Claim(f"S3-{kind}", "S3", "splines/rich", "theorem", kind, "p. 4", "x = x", evidence=kind)
         known[entry.id] = entry
-    monkeypatch.setattr(lint, "claims", lambda: known)
+    for module in (lint, evidence):
+        monkeypatch.setattr(module, "claims", lambda: known)
     return Made
