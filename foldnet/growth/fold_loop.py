@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from ..train import fit
+from ..training.problem import data
 from .folding import Fold, fold, grow
 from .tasks import one_hot
 from .typical import accuracy, labels
@@ -60,14 +61,14 @@ def grow_by_folding(
     y = labels(net, y)
     targets = y.double().unsqueeze(-1) if net.sizes[-1] == 1 else one_hot(y, net.sizes[-1])
     stages, found = [], None
-    stop = torch.full(net.batch_shape, -1)
+    stop = torch.full(net.batch_shape, -1, device=net.device)
     while True:
         trained = fit(net, x, targets, loss="bce", lr=lr, epochs=epochs, progress=False)
         stages.append(Stage(net, trained.net, found, accuracy(trained.net, x, y), trained.final_loss))
         rules = {
             "accuracy": stages[-1].accuracy >= target,
             "no gain": _stalled(stages, gain, patience),
-            "width": torch.full(net.batch_shape, trained.net.sizes[1] >= most),
+            "width": torch.full_like(stop, trained.net.sizes[1] >= most, dtype=torch.bool),
         }
         met = torch.stack(list(rules.values()))
         stop = torch.where((stop < 0) & met.any(0), len(stages) - 1, stop)
@@ -108,8 +109,7 @@ def fit_normalised(net, x, y, epochs: int, lr: float = 1e-2, normalise: bool = T
     Each preactivation is shifted and scaled to mean 0 and variance 1 over the whole data, then given a learned scale (1 at
     first) and shift (0). With `normalise=False` the same loop trains the plain network. Labels `(n,)`; Adam, cross-entropy.
     """
-    x = torch.as_tensor(x, dtype=net.dtype)
-    targets = one_hot(y, net.sizes[-1]).to(net.dtype)
+    x, targets = data(net, x, y, "cross_entropy")
     weights = [w.clone().requires_grad_() for w in net.weights]
     shifts = [b.clone() if not normalise or b is net.biases[-1] else torch.zeros_like(b) for b in net.biases]
     shifts = [b.requires_grad_() for b in shifts]

@@ -18,5 +18,5 @@ def adam(gradient: Tensor, first: Tensor, second: Tensor, age: Tensor, rate: Ten
     first.lerp_(gradient, 1 - betas[0])
     second.mul_(betas[1]).addcmul_(gradient, gradient, value=1 - betas[1])
     # what the averages would be if every gradient had been 1
-    seen = [torch.rsub(torch.pow(beta, age), 1).to(first.dtype) for beta in betas]
-    return (rate / seen[0]) * first / second.sqrt().div_(seen[1].sqrt_()).add_(EPSILON)
+    mean, square = (torch.rsub(torch.pow(beta, age), 1) for beta in betas)
+    return (rate / mean.to(first.dtype)) * first / second.sqrt().div_(square.sqrt_().to(first.dtype)).add_(EPSILON)
