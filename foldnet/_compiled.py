@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numba
 
 
@@ -10,7 +12,7 @@ def compiled(function):
 
     Of the fast-math licences only fused multiply-add is given: reassociation and no-NaN change what is computed.
     """
-    options = {"nogil": True, "fastmath": {"contract"}, "error_model": "numpy", "boundscheck": False}
+    options: dict[str, Any] = {"nogil": True, "fastmath": {"contract"}, "error_model": "numpy", "boundscheck": False}
     try:
         return numba.njit(cache=True, **options)(function)
     except RuntimeError:  # no folder to write to

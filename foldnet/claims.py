@@ -229,8 +229,8 @@ def from_json(data: Mapping) -> Record:
     """A stored record as a `Record`."""
     if "points" not in data:
         raise ValueError(f"{data.get('id')} is stored in an older form: run its notebook again (make notebooks CHAPTER=...)")
-    points = (Point(**{**point, "rivals": tuple(map(dict, point["rivals"]))}) for point in data["points"])
-    return Record(**{**data, "points": tuple(points)})
+    points = (Point(**{**point, "rivals": tuple(map(dict, point["rivals"]))}) for point in data["points"])  # ty: ignore[invalid-argument-type]
+    return Record(**{**data, "points": tuple(points)})  # ty: ignore[invalid-argument-type]
 
 
 def shown(record: Record) -> dict:

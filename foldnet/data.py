@@ -62,7 +62,7 @@ def cifar10() -> Images:
         raw = [_local("cifar10", f, m).read_bytes() for f, m in CIFAR_BATCHES.items()]
     except DataMissing:
         with tarfile.open(_file("cifar10", archive, md5, CIFAR_MIRRORS)) as tar:
-            raw = [tar.extractfile(f"cifar-10-batches-bin/{f}").read() for f in CIFAR_BATCHES]
+            raw = [member.read() for f in CIFAR_BATCHES if (member := tar.extractfile(f"cifar-10-batches-bin/{f}"))]
     records = np.frombuffer(b"".join(raw), np.uint8).reshape(-1, 3073)
     x, y = _rows(records[:, 1:]), records[:, 0].astype(np.int64)
     return Images(x[:-10000], y[:-10000], x[-10000:], y[-10000:])
@@ -220,7 +220,7 @@ def _file(folder: str, name: str, md5: str, mirrors: tuple[str, ...]) -> Path:
     ask = pooch.HTTPDownloader(timeout=SECONDS_TO_ANSWER)
     for mirror in mirrors:
         try:
-            return Path(pooch.retrieve(mirror + name, known_hash=f"md5:{md5}", fname=name, path=cache, downloader=ask))
+            return Path(pooch.retrieve(mirror + name, known_hash=f"md5:{md5}", fname=name, path=cache, downloader=ask))  # ty: ignore[invalid-argument-type]
         except (OSError, ValueError):
             continue
     raise DataMissing(

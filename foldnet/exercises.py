@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -43,26 +44,26 @@ def selfcheck_value(name: str, value, expected, tol: float = 1e-6) -> None:
 
 def verdict(answer: Callable, cases: Cases | Callable[[], Cases], tol: float = 1e-6, mistakes: Mapping | None = None) -> str:
     """The line that `selfcheck` prints."""
-    cases = cases() if callable(cases) else cases
-    if not cases:
+    drawn: Any = cases() if callable(cases) else cases
+    if not drawn:
         raise ValueError("a self-check needs at least one case")
-    judged, answers = [], []
-    for arguments, expected in cases:
-        call = f"{answer.__name__}({', '.join(map(_argument, arguments))})"
+    judged, answers, name = [], [], getattr(answer, "__name__", "the answer")
+    for arguments, expected in drawn:
+        call = f"{name}({', '.join(map(_argument, arguments))})"
         try:
             given = answer(*arguments)
         except Exception as error:  # a student's code may raise anything: say what, and go on
             return f"keep working: {call} raises {type(error).__name__}: {error}"
         if given is None:
-            return f"missing: {answer.__name__} returns nothing yet"
+            return f"missing: {name} returns nothing yet"
         answers.append(given)
         judged.append(_judged(call, "gives", given, expected, tol))
     if any(judged):
         for sentence, mistake in (mistakes or {}).items():
-            same = [(arguments, mistake(*arguments)) for arguments, _ in cases]
+            same = [(arguments, mistake(*arguments)) for arguments, _ in drawn]
             if not any(_judged("", "", given, wrong, tol) for given, (_, wrong) in zip(answers, same)):
                 return f"keep working: {sentence}"
-    return _worst(judged) or f"correct: {answer.__name__} passes all {len(cases)} cases"
+    return _worst(judged) or f"correct: {name} passes all {len(drawn)} cases"
 
 
 def value_verdict(name: str, value, expected, tol: float = 1e-6) -> str:

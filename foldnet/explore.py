@@ -91,7 +91,7 @@ class explore:
         )
 
     def _repr_mimebundle_(self, **_):
-        return {"text/html": self.html, "text/plain": f"explore({self.draw.__name__}: {', '.join(self.choices)})"}
+        return {"text/html": self.html, "text/plain": f"explore({named(self.draw)}: {', '.join(self.choices)})"}
 
 
 class _Sliders:
@@ -128,7 +128,7 @@ class _Sliders:
         return {
             "application/vnd.jupyter.widget-view+json": {"version_major": 2, "version_minor": 0, "model_id": self.box.model_id},
             "text/html": self.still + note,
-            "text/plain": f"{self.name}({self.figure.draw.__name__}: {', '.join(self.controls)})",
+            "text/plain": f"{self.name}({named(self.figure.draw)}: {', '.join(self.controls)})",
         }
 
 
@@ -153,3 +153,8 @@ def _nearest(value, options: list):
 
 def _text(value) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def named(function: Callable) -> str:
+    """What a function is called, also where it is an object that can be called."""
+    return getattr(function, "__name__", type(function).__name__)

@@ -27,8 +27,8 @@ class Network:
     `with_vector`, `with_layers`): change a clone and make a network of it.
     """
 
-    weights: tuple[Tensor, ...]
-    biases: tuple[Tensor, ...]
+    weights: Sequence[Tensor]  # kept as a tuple
+    biases: Sequence[Tensor]
 
     def __post_init__(self):
         weights, biases = tuple(map(as_tensor, self.weights)), tuple(map(as_tensor, self.biases))
@@ -236,8 +236,8 @@ class ReLUNet(Network):
         if not fits:
             names = ", ".join(type(m).__name__ for m in layers)
             raise ValueError(f"a Sequential of Linear, ReLU, Linear, ... (one leak for all) is needed; got {names}")
-        biases = [m.weight.new_zeros(m.out_features) if m.bias is None else m.bias.detach() for m in linear]
-        return cls([m.weight.detach() for m in linear], biases, leaks.pop() if leaks else 0.0)
+        biases = [m.weight.new_zeros(m.out_features) if m.bias is None else m.bias.detach() for m in linear]  # ty: ignore[call-non-callable]
+        return cls([m.weight.detach() for m in linear], biases, leaks.pop() if leaks else 0.0)  # ty: ignore[call-non-callable]
 
     @classmethod
     def random(

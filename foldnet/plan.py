@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from . import _paths
 
@@ -39,7 +40,7 @@ class Part:
     chapters: tuple[Chapter, ...]
 
 
-def read(path: Path):
+def read(path: Path) -> Any:
     """The content of a YAML file; the fast parser where it is there."""
     import yaml
 
@@ -61,7 +62,7 @@ def parts() -> dict[str, Part]:
             folder,
             part["title"],
             part["about"],
-            tuple(Chapter(f"{folder}/{name}", **{"seconds": page, **chapter}) for name, chapter in part["chapters"].items()),
+            tuple(Chapter(f"{folder}/{name}", **{"seconds": page, **chapter}) for name, chapter in part["chapters"].items()),  # ty: ignore[invalid-argument-type]
         )
         for folder, part in entries()["parts"].items()
     }

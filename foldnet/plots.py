@@ -7,7 +7,12 @@ import html
 import io
 import re
 import urllib.parse
+from collections.abc import Generator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 # Okabe and Ito's palette, in an order that keeps neighbours apart for every kind of colour blindness.
 COLORS = {
@@ -47,7 +52,7 @@ def use() -> None:
 
 
 @contextmanager
-def style():
+def style() -> Generator[None]:
     """The book's look for the figures drawn inside the block; nothing outside it changes."""
     import matplotlib.pyplot as plt
 
@@ -61,7 +66,7 @@ def _settings() -> dict:
     return {**STYLE, "axes.prop_cycle": cycler(color=list(COLORS.values()))}
 
 
-def subplots(*args, **kwargs):
+def subplots(*args, **kwargs) -> tuple[Figure, Any]:
     """`matplotlib.pyplot.subplots` in the book's look, without leaving the figure open for the notebook to show again."""
     import matplotlib.pyplot as plt
 

@@ -21,7 +21,7 @@ NO_TESTS = 5  # pytest's exit status where nothing was collected
 def stages(jobs: int) -> dict[str, list[list]]:
     """Name of each stage to its commands."""
     return {
-        "style": [[sys.executable, "-m", "ruff", "check", "."]],
+        "style": [[sys.executable, "-m", "ruff", "check", "."], [sys.executable, "-m", "ty", "check", "foldnet"]],
         "package": [[*PYTEST, "-n", jobs, "-m", "not browser and not install and not course", "tests"]],
         "notebooks": [[*PYTEST, "-n", jobs, "--dist=loadfile", *NBVAL, "book"]],
         "mutations": [[sys.executable, "-m", "tools.mutate", "--sample", "1"]],

@@ -135,7 +135,7 @@ def with_changes(zeros: Sequence, leak=0, first: int = 1) -> ExactNet:
 def _with_few(zeros: tuple[Fraction, ...], leak: Fraction, sign: int) -> ExactNet:
     """One node a change, for one or two changes, and for three with ReLU."""
     if len(zeros) == 2:  # two nodes back to back make |x - centre|, with no other zero on the line
-        centre, reach = sum(zeros) / 2, (zeros[1] - zeros[0]) / 2
+        centre, reach = (zeros[0] + zeros[1]) / 2, (zeros[1] - zeros[0]) / 2
         height = sign / (1 - leak)
         return ExactNet((((1,), (-1,)), ((height, height),)), ((-centre, centre), (-sign * reach,)), leak)
     places = [zeros[0] - 1, *((s + t) / 2 for s, t in pairwise(zeros)), zeros[-1] + 1]

@@ -69,7 +69,7 @@ def swaps_as_printed(f, n: int | None = None, representatives: np.ndarray | None
     for permutation in permutations(range(n)):
         for signs in product((1, -1), repeat=n):
             for w in chosen:
-                found = changes(t, np.asarray(signs) * w[list(permutation)])
+                found = int(changes(t, np.asarray(signs) * w[list(permutation)]))
                 if 0 <= found < best:
                     best = found
     return best

@@ -108,10 +108,12 @@ def narrow(zeros: Sequence, start=0, leak=0, first: int = 1) -> ExactNet:
             weights.append(((1,), (sign * p,)))
             biases.append((-start, sign * (q - p * start)))
         else:
+            assert line is not None
             p, q = line[0] - line_new[0], line[1] - line_new[1]
             weights.append(((1, 0), (sign * p, sign * entering)))
             biases.append((0, sign * q))
         entering, line, y = sign, line_new, ray
+    assert line is not None and entering is not None  # noqa: PT018
     return ExactNet((*weights, ((line[0], entering),)), (*biases, (line[1],)), leak)
 
 

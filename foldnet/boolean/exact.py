@@ -11,7 +11,8 @@ import torch
 
 from ..nets import ReLUNet
 
-Matrix = tuple[tuple[Fraction, ...], ...]
+Number = Fraction | int  # what is given; a network keeps fractions
+Matrix = Sequence[Sequence[Number]]
 
 
 def rational(value) -> Fraction:
@@ -41,8 +42,8 @@ def leak_of(leak) -> Fraction:
 class ExactNet:
     """A (leaky) ReLU network with rational weights: `weights[l]` is a tuple of rows, `biases[l]` a tuple of numbers."""
 
-    weights: tuple[Matrix, ...]
-    biases: tuple[tuple[Fraction, ...], ...]
+    weights: Sequence[Matrix]  # kept as tuples of fractions
+    biases: Sequence[Sequence[Number]]
     leak: Fraction = Fraction(0)
 
     def __post_init__(self):
@@ -111,8 +112,8 @@ class ExactNet:
         return z if z > 0 else self.leak * z
 
 
-def _affine(w: Matrix, b: Sequence[Fraction], h: Sequence[Fraction]) -> tuple[Fraction, ...]:
-    return tuple(sum((c * v for c, v in zip(row, h) if c), start=bias) for row, bias in zip(w, b))
+def _affine(w: Matrix, b: Sequence[Number], h: Sequence[Number]) -> tuple[Fraction, ...]:
+    return tuple(sum((c * v for c, v in zip(row, h) if c), start=bias) for row, bias in zip(w, b))  # ty: ignore[invalid-return-type]
 
 
 # ---- the whole line at once ----------------------------------------------------------------------------------------------
@@ -148,6 +149,7 @@ class Line:
                 zero = zero if zero is not None else line.knots[i - 1]
                 continue
             if before and sign != before:
+                assert zero is not None  # a sign changes at a knot or at a zero between two
                 places.append(zero)
             before, zero = sign, None
         return tuple(places)
@@ -172,11 +174,11 @@ def sign_changes(net: ExactNet) -> tuple[Fraction, ...]:
     return line(net).changes()
 
 
-def _combine(state: list[Line], row: Sequence[Fraction], bias: Fraction) -> Line:
+def _combine(state: list[Line], row: Sequence[Number], bias: Number) -> Line:
     values = tuple(sum((c * v for c, v in zip(row, at) if c), start=bias) for at in zip(*(n.values for n in state)))
     first = sum((c * n.first_slope for c, n in zip(row, state)), start=Fraction(0))
     last = sum((c * n.last_slope for c, n in zip(row, state)), start=Fraction(0))
-    return Line(state[0].knots, values, first, last)
+    return Line(state[0].knots, values, first, last)  # ty: ignore[invalid-argument-type]
 
 
 def _with_zeros(state: list[Line], f: Line) -> list[Line]:

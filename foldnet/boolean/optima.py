@@ -117,7 +117,7 @@ def families() -> list[Family]:
         point = _witness(region, live, outputs)
         if point is not None:
             w, o, b = point[:2], point[2:4], point[4:6]
-            found.append(Family(region, live, outputs, loss_of(outputs), kind(w, b, o, outputs), point))
+            found.append(Family(region, live, outputs, loss_of(outputs), kind(w, b, o, outputs), point))  # ty: ignore[invalid-argument-type]
     return found
 
 
@@ -138,7 +138,7 @@ def _witness(region, live, outputs) -> Vector | None:
         lengths = _positive_solution(columns, outputs)
         if lengths is not None:
             *lengths, c = lengths
-            inner = [[Fraction(0), Fraction(0)] if live[i] else list(idle[i]) for i in (0, 1)]
+            inner = [[Fraction(0), Fraction(0)] if live[i] else list(idle[i]) for i in (0, 1)]  # ty: ignore[invalid-argument-type]
             for length, (i, w, b) in zip(lengths, rays):
                 inner[i] = [inner[i][0] + length * w, inner[i][1] + length * b]
             return (inner[0][0], inner[1][0], Fraction(o[0]), Fraction(o[1]), inner[0][1], inner[1][1], c)
@@ -151,8 +151,10 @@ def _idle(case: str, outputs) -> tuple[Fraction, Fraction] | None:
     p, q = CONES[case]
     s, t = force(p), force(q)
     if s == t == 0:
-        return tuple(Fraction(i + j) for i, j in zip(p, q))
-    return tuple(abs(t) * i + abs(s) * j for i, j in zip(p, q)) if s * t < 0 else None
+        s, t = Fraction(1), Fraction(1)
+    elif s * t >= 0:
+        return None
+    return abs(t) * p[0] + abs(s) * q[0], abs(t) * p[1] + abs(s) * q[1]
 
 
 def _positive_solution(columns, outputs) -> Vector | None:

@@ -55,7 +55,7 @@ def _hessian(region):
 
 def hessian_at(region, point) -> sp.Matrix:
     """The Hessian of the loss at a point of a region, seven rational numbers in the order of PARAMETERS."""
-    rows = _hessian(tuple(region))(*map(Fraction, point))
+    rows = _hessian(tuple(region))(*(Fraction(v) for v in point))
     return sp.Matrix([[sp.Rational(h.numerator, h.denominator) for h in row] for row in rows])
 
 

@@ -98,7 +98,7 @@ def fewest_changes(tables: np.ndarray, maps: np.ndarray, order: np.ndarray, thre
     blocks = bits.view("<u8").reshape(size, -1, kernel.WORDS)
     work = [np.ascontiguousarray(blocks[:, b]).ravel() for b in range(blocks.shape[1])]
     maps = np.ascontiguousarray(maps)
-    with ThreadPoolExecutor(threads or numba.config.NUMBA_NUM_THREADS) as pool:
+    with ThreadPoolExecutor(threads or numba.config.NUMBA_NUM_THREADS) as pool:  # ty: ignore[missing-attribute]
         best = list(pool.map(lambda block: kernel.fewest_changes(block, maps, depth, point), work))
     digits = np.stack(best).reshape(-1, kernel.DIGITS, kernel.WORDS).swapaxes(0, 1).reshape(kernel.DIGITS, -1)
     bits = np.unpackbits(digits.astype("<u8").view(np.uint8), axis=1, bitorder="little")
@@ -117,6 +117,7 @@ def swaps_at_most(f, n: int | None = None, projections: int = 10_000, seed: int 
     portion = max(1, 2**22 // t.shape[-1])
     for start in range(0, projections, portion):
         found = changes(t, rng.normal(size=(min(portion, projections - start), inputs_of(t))))
+        found = np.asarray(found)
         best = min(best, int(found[found >= 0].min(initial=best)))
     return best
 

@@ -44,7 +44,7 @@ class FusedEngine:
             train_blocks(blocks, *self.shape, *own, self.goal, self.kind, when)
 
         # threads of our own: numba's pool ends the process when it meets a fork or, in some builds, a second calling thread
-        threads = min(torch.get_num_threads(), numba.config.NUMBA_NUM_THREADS)
+        threads = min(torch.get_num_threads(), numba.config.NUMBA_NUM_THREADS)  # ty: ignore[missing-attribute]
         running = np.flatnonzero(self.rate.any(axis=1))
         with ThreadPoolExecutor(threads) as pool:
             # a few portions for each thread, because blocks whose networks have stopped are done early

@@ -99,7 +99,7 @@ class TorchEngine:
         loss = self.loss.copy_(losses(outputs, self.problem.y, self.problem.loss))
         done = ~loss.isfinite()
         if callable(self.problem.until):
-            done |= self.problem.until(outputs, self.problem.y)
+            done |= self.problem.until(outputs, self.problem.y)  # ty: ignore[unsupported-operator]
         elif self.problem.until is not None:
             done |= loss <= self.problem.until
         self.stop.copy_(torch.where(done & ~self.frozen.squeeze(-1), self.epoch, self.stop))

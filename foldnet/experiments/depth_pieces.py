@@ -6,6 +6,8 @@ The runs behind Table 2 (S3-tab-2-pieces), the table of correlations (S3-tab-cor
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import torch
 
@@ -41,7 +43,11 @@ def cells() -> list[dict]:
 
 def cell(layers: int | None = None, figure: str | None = None) -> dict:
     """One row of the tables (`layers`), or the paths of breakpoints of one shape (`figure`)."""
-    return table(layers) if figure is None else paths(figure)
+    if layers is not None:
+        return table(layers)
+    if figure is None:
+        raise ValueError("a cell has layers or a figure; got neither")
+    return paths(figure)
 
 
 # ---- the tables ----------------------------------------------------------------------------------------------------------
@@ -95,7 +101,7 @@ def table(layers: int) -> dict:
 
 def _mean_and_spread(values: torch.Tensor) -> list[float]:
     values = values.double()
-    return short(torch.stack([values.mean(), values.std(correction=0)]), 4)
+    return short(torch.stack([values.mean(), values.std(correction=0)]), 4)  # ty: ignore[invalid-return-type]
 
 
 def _bins(f: DeepSpline, reach: float) -> list[int]:
@@ -110,7 +116,13 @@ def follow(figure: str, networks: int = FOLLOWED, epochs: int | None = None) -> 
     sizes, all_epochs, lr = FIGURES[figure]
     nets = ReLUNet.random(sizes, batch=FOLLOWED, init="torch", seed=7)[:networks].to(device())
     x, y = (v[0, :, None] for v in targets.data(["sine"], DATA_POINTS))
-    settings = {"loss": "half_sum", "optimizer": "gd", "lr": lr, "epochs": epochs or all_epochs, "every": all_epochs // MARKS}
+    settings: dict[str, Any] = {
+        "loss": "half_sum",
+        "optimizer": "gd",
+        "lr": lr,
+        "epochs": epochs or all_epochs,
+        "every": all_epochs // MARKS,
+    }
     run = fit(nets, x, y, record=lambda net: net.vector(), progress=False, **settings)
     return nets.with_vector(run.recorded["value"]).to("cpu")
 
@@ -127,7 +139,7 @@ def paths(figure: str) -> dict:
     result = {"first": count[0], "last": count[-1], "least": count.amin(0), "most": count.amax(0), "of_one": count[:, 0]}
     result = {name: value.tolist() for name, value in result.items()}
     for name, value in movement(f, layers, -reach, reach).items():
-        result[name] = short(value, 4)
+        result[name] = short(value, 4)  # ty: ignore[invalid-assignment]
     one = deep_spline(nets[::SHOWN, 0])
     result["number"], result["place"] = [], []
     for layer in range(layers):

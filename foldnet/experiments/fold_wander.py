@@ -8,6 +8,7 @@ all three: its place on the boundary, the direction of its line, what it gives t
 from __future__ import annotations
 
 import functools
+from typing import Any
 
 import numpy as np
 import torch
@@ -22,7 +23,7 @@ from .runner import device
 
 MARKS = (0, 1, 3, 10, 30, 100, 300, 1000, 3000, 5000)
 # options of `follow`; `times` stretches the marks of slow ways
-WAYS = {
+WAYS: dict[str, dict[str, Any]] = {
     "free": {},
     "old held": {"hold": "old"},
     "row held": {"hold": "row"},

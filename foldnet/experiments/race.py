@@ -96,7 +96,8 @@ def data(task: str, seeds, where: str = "cpu") -> Data:
     if task not in WIDTHS:
         raise ValueError(f"the tasks are {', '.join(WIDTHS)}; got {task!r}")
     drawn = [_digits(seed) if task == "digits" else _toy(task, seed) for seed in seeds]
-    return Data(*(tuple(torch.stack(parts).to(where) for parts in zip(*(d[i] for d in drawn))) for i in range(3)))
+    stacked = [[torch.stack(part).to(where) for part in zip(*(d[i] for d in drawn))] for i in range(3)]
+    return Data(*((x, y) for x, y in stacked))
 
 
 def _toy(task: str, seed: int) -> list[tuple[Tensor, Tensor]]:
@@ -152,7 +153,7 @@ def race(task: str, method, lr: float, seeds, budget: int = BUDGET, where: str =
 
     note()
     for stage, width in enumerate(stages):
-        if stage:
+        if stage and propose:
             k = width - stages[stage - 1]
             kept.append(nets)
             new = propose(nets, x, y, k, rng)
@@ -170,7 +171,7 @@ def race(task: str, method, lr: float, seeds, budget: int = BUDGET, where: str =
                 note()
     accuracies, losses, works = zip(*course)
     validation = accuracy(nets, *given.validation).cpu()
-    return Race(torch.stack(accuracies).cpu(), torch.stack(losses).cpu(), list(works), validation, [*kept, nets], given)
+    return Race(torch.stack(accuracies).cpu(), torch.stack(losses).cpu(), list(works), validation, [*kept, nets], given)  # ty: ignore[invalid-argument-type]
 
 
 def charge(new) -> int:

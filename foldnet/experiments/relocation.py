@@ -6,6 +6,8 @@ including global moves?" (S3-alg-relocate). The lecture gives no setup; this one
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 
 from ..nets import ReLUNet, stack
@@ -18,7 +20,7 @@ from .runner import device, short
 TARGETS = {name: functions.TARGETS[name] for name in ("sine", "quadratic", "bump")}
 WIDTHS = (4, 6, 8, 12)
 DATA_POINTS, EPOCHS, LR, MOVES, EVERY, NETWORKS = 40, 50_000, 5e-4, 40, 1000, 256
-VARIANTS = {  # the same weights, the same number of gradient steps
+VARIANTS: dict[str, dict[str, Any]] = {  # the same weights, the same number of gradient steps
     "plain": {},
     "moves": {"moves": MOVES, "every": EVERY},
     "flat moves": {"moves": MOVES, "every": EVERY, "flat": True},

@@ -17,6 +17,7 @@ import traceback
 from collections.abc import Callable
 from datetime import datetime, timezone
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -186,7 +187,8 @@ def experiments() -> dict[str, str]:
     from .. import experiments as package
 
     names = [m.name for m in pkgutil.iter_modules(package.__path__) if m.name != "runner"]
-    return {name: importlib.import_module(f"{package.__name__}.{name}").__doc__.split("\n")[0] for name in names}
+    said = lambda name: importlib.import_module(f"{package.__name__}.{name}").__doc__ or ""  # noqa: E731
+    return {name: said(name).split("\n")[0] for name in names}
 
 
 def differences(new: Stored, old: Stored) -> dict[str, float]:
@@ -245,7 +247,9 @@ def store_result(result: Stored, target: Path) -> None:
 
     There the arrays of one name stand behind each other, and a line says where its part starts and which shape it has.
     """
-    rows = [{"cell": r.cell, "result": r.result, "seconds": r.seconds, "commit": r.commit} for r in result.rows]
+    rows: list[dict[str, Any]] = [
+        {"cell": r.cell, "result": r.result, "seconds": r.seconds, "commit": r.commit} for r in result.rows
+    ]
     lines = [*({"provenance": p} for p in result.provenance), *rows]
     beside, text = target.with_suffix(".npz"), _lines(lines)
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -256,7 +260,7 @@ def store_result(result: Stored, target: Path) -> None:
         for row in rows:
             row["result"] = {name: _packed(value, name, parts.setdefault(name, [])) for name, value in row["result"].items()}
         arrays = io.BytesIO()
-        np.savez_compressed(arrays, **{name: np.concatenate(part) for name, part in parts.items() if part})
+        np.savez_compressed(arrays, allow_pickle=False, **{name: np.concatenate(part) for name, part in parts.items() if part})
         _replace(beside, arrays.getvalue())
         checksum = {"file": beside.name, "sha256": hashlib.sha256(arrays.getvalue()).hexdigest()}
         text = _lines([{"arrays": checksum}, *lines])

@@ -6,6 +6,7 @@ A spike is a triangle of height 1 between two neighbouring data points, made of 
 from __future__ import annotations
 
 import functools
+from typing import Any
 
 import numpy as np
 import torch
@@ -67,7 +68,13 @@ def train(nets: ReLUNet, target: str, gaps: torch.Tensor, optimizer: str = "gd",
     x = places(target).to(nets.device)[:, None]
     record = lambda net: {"error": error(net, target), "spikes": spikes(net, target, gaps)}  # noqa: E731
     lr, loss = (3e-5, "half_sum") if optimizer == "gd" else (1e-3, "mse")
-    settings = {"optimizer": optimizer, "lr": lr, "epochs": epochs or EPOCHS[optimizer], "every": EARLY, "progress": False}
+    settings: dict[str, Any] = {
+        "optimizer": optimizer,
+        "lr": lr,
+        "epochs": epochs or EPOCHS[optimizer],
+        "every": EARLY,
+        "progress": False,
+    }
     return fit(nets, x, TARGETS[target][0](x), loss=loss, record=record, **settings)
 
 

@@ -31,7 +31,7 @@ def cell(inputs: int, part: int) -> dict:
     numbers, sizes = functions.classes(inputs)[which], functions.class_sizes(inputs)[which]
     t = functions.tables(numbers, inputs)
     start = time.process_time()
-    value = swaps.swaps(t)
+    value = np.asarray(swaps.swaps(t))
     seconds = time.process_time() - start
     by_cases = case_values(t)
     measures = {"degree": functions.degree(t), "influence": functions.influence(t), "entropy": functions.entropy(t)}

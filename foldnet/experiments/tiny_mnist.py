@@ -157,8 +157,8 @@ def clock(threads: int = 7, steps: int = 200) -> dict:
 def pace(measured: dict, widths) -> float:
     """Seconds a minibatch of one network by the stored clock, interpolated in the number of parameters."""
     parameters = lambda w: 785 * w[0] + (w[0] + 1) * w[1] + (w[1] + 1) * 10  # noqa: E731
-    known = sorted(zip(map(parameters, measured["widths"]), measured["seconds_a_minibatch"]))
-    return float(np.interp(parameters(widths), *zip(*known)))
+    known = np.array(sorted(zip(map(parameters, measured["widths"]), measured["seconds_a_minibatch"])), dtype=float)
+    return float(np.interp(parameters(widths), *known.T))
 
 
 def seconds_until(measured: dict, minibatch, widths=START, growths: int = 0, delay: int = DELAY) -> np.ndarray:

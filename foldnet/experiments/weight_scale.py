@@ -5,6 +5,8 @@ The runs behind the lecture's pictures for alpha = 100, 1 and 0.1 (S3-fig-kernel
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import torch
 
@@ -32,8 +34,8 @@ def data() -> tuple[np.ndarray, np.ndarray]:
     while len(x) < 8:
         places = np.sort(rng.uniform(-0.95, 0.95, 5)).round(2)
         if np.diff(places).min() > 0.2 and places[-1] - places[0] > 1.3:
-            x.append(places)
-            y.append((0.5 * rng.normal(size=5)).round(2))
+            x.append(places)  # ty: ignore[invalid-argument-type]
+            y.append((0.5 * rng.normal(size=5)).round(2))  # ty: ignore[invalid-argument-type]
     return np.array(x), np.array(y)
 
 
@@ -56,7 +58,13 @@ def train(optimizer: str, epochs: int, alphas=ALPHAS, sets: int = 8) -> tuple[Re
         middle = lambda v: v.where(among, torch.nan).nanmedian(-1).values  # noqa: E731
         return {"near": middle(rich.distance_to_data(net, places)), "moved": middle((now - before).abs())}
 
-    settings = {"optimizer": optimizer, "lr": lr, "epochs": epochs, "every": max(1, epochs // 20), "progress": False}
+    settings: dict[str, Any] = {
+        "optimizer": optimizer,
+        "lr": lr,
+        "epochs": epochs,
+        "every": max(1, epochs // 20),
+        "progress": False,
+    }
     return nets, fit(nets, places[..., None], torch.as_tensor(y)[:, None, :, None], record=record, **settings)
 
 

@@ -6,6 +6,8 @@ against initial smoothness and width (S3-fig-smoothness-quant).
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import torch
 
@@ -42,7 +44,14 @@ def train(nets: ReLUNet, target: str, epochs: int = EPOCHS) -> Fit:
     x, f = TARGETS[target]
     record = lambda net: measures(net, WINDOW[target])  # noqa: E731
     x = x.to(nets.device)[:, None]
-    settings = {"loss": "half_sum", "optimizer": "gd", "lr": LR, "epochs": epochs, "every": EARLY, "progress": False}
+    settings: dict[str, Any] = {
+        "loss": "half_sum",
+        "optimizer": "gd",
+        "lr": LR,
+        "epochs": epochs,
+        "every": EARLY,
+        "progress": False,
+    }
     return fit(nets, x, f(x), record=record, **settings)
 
 

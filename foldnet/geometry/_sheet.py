@@ -80,11 +80,11 @@ class Sheet:
         if sum(len(p[3]) for p in parts) > most:
             raise OverflowError(f"more than {most:,} faces")
         starts, corners, sides, parent, on, inner, made = _together(parts, known)
-        xy, z = _longer(self.vertices, known + made[-1]), _longer(z, known + made[-1])
+        xy, z = _longer(self.vertices, known + made[-1]), _longer(z, known + made[-1])  # ty: ignore[invalid-assignment]
         share(lambda a, b: kernel.fill_edges(self.edges, where, snap, *signs, xy, z, a, b), len(count))
         self.crew.each(lambda a, b: kernel.fill_inside(*inner, snap, xy, z, known, a, b), made)
         lines = np.where(sides >= 0, self.lines[np.maximum(sides, 0)], base - 1 - sides)
-        corners, xy, z = _used(corners, xy, z)
+        corners, xy, z = _used(corners, xy, z)  # ty: ignore[invalid-argument-type, invalid-assignment]
         return self._joined(xy, starts, corners, lines, self.crew), z, parent, on
 
 

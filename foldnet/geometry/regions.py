@@ -159,7 +159,7 @@ def _snap(w: torch.Tensor, b: torch.Tensor, h: torch.Tensor) -> np.ndarray:
 def _complex(net: ReLUNet, sheet: Sheet, values: np.ndarray, bits: list, widths, frame: int) -> Complex:
     """The finished value; lines are numbered through all layers, the window's sides -1, -2, ..."""
     layer = np.repeat(np.arange(-1, len(widths)), (frame, *widths))
-    neuron = np.concatenate([np.arange(frame)[::-1], *map(np.arange, widths)])
+    neuron = np.concatenate([np.arange(frame)[::-1], *(np.arange(width) for width in widths)])
     return Complex(
         net=net, vertices=sheet.vertices, values=values, starts=sheet.starts, corners=sheet.corners, sides=sheet.sides,
         edges=sheet.edges, edge_faces=sheet.faces, layer=layer[sheet.lines + frame], neuron=neuron[sheet.lines + frame],

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
+from ..nets import ReLUNet
 from ..train import fit
 from ..training.problem import data
 from .folding import Fold, fold, grow
@@ -22,7 +23,7 @@ class Stage:
     """
 
     before: object
-    net: object
+    net: ReLUNet
     fold: Fold | None
     accuracy: Tensor
     loss: Tensor
@@ -41,7 +42,7 @@ class Growth:
     why: str
 
     @property
-    def net(self):
+    def net(self) -> ReLUNet:
         """The network after the last stage."""
         return self.stages[-1].net
 
@@ -85,7 +86,7 @@ def _stalled(stages: list[Stage], gain: float, patience: int) -> Tensor:
     return stages[-1].accuracy - stages[-1 - patience].accuracy < gain
 
 
-def deepen(net):
+def deepen(net: ReLUNet) -> ReLUNet:
     """The same function with one more hidden layer: identity weights and no bias after the last one, exact to the last bit.
 
     The slides name an "equivalent network deepening" without saying what it is; this is one that keeps its promise, because a
@@ -103,7 +104,7 @@ def deepen(net):
     )
 
 
-def fit_normalised(net, x, y, epochs: int, lr: float = 1e-2, normalise: bool = True):
+def fit_normalised(net, x, y, epochs: int, lr: float = 1e-2, normalise: bool = True) -> ReLUNet:
     """Train with batch normalisation before every ReLU, and return it folded into plain weights (S0-find-dead-layer).
 
     Each preactivation is shifted and scaled to mean 0 and variance 1 over the whole data, then given a learned scale (1 at

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from ..geometry.boundaries import hyperplane, logits, project
+from ..nets import ReLUNet
 from .typical import labels, losses, predictions, typical
 from .widen import widen
 
@@ -49,7 +50,7 @@ def fold_neuron(net, x, y, seed: int = 0, size: float = 0.1, **options) -> tuple
     return found.incoming, found.bias, found.outgoing
 
 
-def grow(net, found: Fold):
+def grow(net: ReLUNet, found: Fold) -> ReLUNet:
     """The network (or batch) with the neuron of a fold added to its hidden layer."""
     return widen(net, 0, found.incoming, found.bias, found.outgoing)
 

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
+from ..nets import ReLUNet
 from ..training.losses import losses, output_gradient
 from .amplitude import best_amplitude
 from .folding import fold
@@ -35,7 +36,7 @@ class Proposal:
     over the data that were used, `products` the further multiply-adds a data point.
     """
 
-    old: object
+    old: ReLUNet
     incoming: Tensor
     bias: Tensor
     outgoing: Tensor
@@ -43,7 +44,7 @@ class Proposal:
     forwards: int = 0
     products: int = 0
 
-    def widened(self):
+    def widened(self) -> ReLUNet:
         """The grown networks."""
         return widen(self.old, 0, self.incoming, self.bias, self.outgoing)
 
@@ -116,7 +117,7 @@ def optimal(nets, x: Tensor, y: Tensor, k: int, rng: Sequence[np.random.Generato
     none = ((incoming == 0).all(-1) & (bias == 0)) | (outgoing == 0).all(1)
     spare = random(nets, x, y, k, rng)
     return Proposal(
-        old=moved(nets, 1, new.update, step),
+        old=moved(nets, 1, new.update, step),  # ty: ignore[invalid-argument-type]
         incoming=torch.where(none.unsqueeze(-1), spare.incoming, incoming),
         bias=torch.where(none, spare.bias, bias),
         outgoing=torch.where(none.unsqueeze(1), 0.0, outgoing),
@@ -145,9 +146,8 @@ def _folds(net, x: Tensor, y: Tensor, k: int, rng: np.random.Generator) -> tuple
         found.append(fold(net, x, y, seed=int(rng.integers(2**31)), size=CHANGE))
         left = (x != found[-1].instance).any(-1)
         x, y = x[left], y[left]
-    return tuple(
-        torch.cat([getattr(f, name) for f in found], dim) for name, dim in (("incoming", 0), ("bias", 0), ("outgoing", 1))
-    )
+    joined = lambda name, dim=0: torch.cat([getattr(f, name) for f in found], dim)  # noqa: E731
+    return joined("incoming"), joined("bias"), joined("outgoing", 1)
 
 
 def kind(nets) -> str:

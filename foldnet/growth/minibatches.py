@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
+from ..nets import Network
 from ..training.adam import BETAS, adam
 from ..training.capture import captured
 from ..training.gradient import Flat
@@ -43,11 +45,11 @@ class Training:
         self.per_epoch = self.points // self.batch_size
         self.order = torch.zeros(len(self.seeds), self.per_epoch, self.batch_size, dtype=torch.int64, device=net.device)
         self.place = torch.zeros(1, dtype=torch.int64, device=net.device)
-        self.nets = None
+        self.nets: Any = None
         self.become(net)
 
     @property
-    def net(self):
+    def net(self) -> Network:
         """The networks as they are now, as a value."""
         return self.nets.net.with_vector(self.nets.theta.clone())
 
@@ -90,7 +92,8 @@ class Training:
     def at(self, numbers: Tensor, nets: slice = slice(None)) -> tuple[Tensor, Tensor]:
         """The points `(B, k, in)` of these numbers `(B, k)`, and their targets; of some of the networks only."""
         row = torch.arange(len(numbers), device=numbers.device).unsqueeze(-1)
-        return tuple(value[row[nets] if len(value) > 1 else 0, numbers[nets]] for value in (self.x, self.y))
+        x, y = (value[row[nets] if len(value) > 1 else 0, numbers[nets]] for value in (self.x, self.y))
+        return x, y
 
     def _orders(self, epoch: int) -> Tensor:
         used = self.per_epoch * self.batch_size

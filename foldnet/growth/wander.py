@@ -8,6 +8,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from .folding import Fold
+
 HOLD = ("nothing", "old", "row", "old and row")
 
 
@@ -25,7 +27,7 @@ def other_places(nets, found, x, seed: int = 0, least: float = 0.3, tries: int =
     return places[torch.arange(len(places)), usable.int().argmax(1)], usable.any(1) & found.inside
 
 
-def rebuilt(found, x, point=None, row=None, push=None):
+def rebuilt(found: Fold, x, point=None, row=None, push=None) -> Fold:
     """A `Fold` of networks `(B,)` at another point, with another row `(B, in)` or another push `(B, out)`.
 
     What is not given stays. The neuron still vanishes at the point, and still moves no output on the data by more than before.

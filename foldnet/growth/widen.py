@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TypeVar
 
 import torch
 from torch import Tensor
 
+from ..nets import Network
 
-def widen(net, layer: int, incoming, bias, outgoing):
+Net = TypeVar("Net", bound=Network)
+
+
+def widen(net: Net, layer: int, incoming, bias, outgoing) -> Net:
     """The network with k more neurons in hidden layer `layer` (0 is the first).
 
     `incoming` `(*batch, k, in)` and `bias` `(*batch, k)` are what the new neurons read, `outgoing` `(*batch, out, k)` what they

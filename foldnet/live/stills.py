@@ -30,7 +30,7 @@ def begin_breakpoints(given: dict) -> dict:
 
 
 def draw_breakpoints(state: dict) -> str:
-    net = ReLUNet([np.array(state["w"])[:, None], np.array([state["v"]])], [state["b"], [state["offset"]]])
+    net = ReLUNet([np.array(state["w"])[:, None], np.array([state["v"]])], [state["b"], [state["offset"]]])  # ty: ignore[invalid-argument-type]
     knots = pieces(net).knots.numpy()
     inside = knots[np.abs(knots) < 4]
     x = np.sort(np.concatenate([[-4, 4], inside]))
@@ -55,13 +55,13 @@ def begin_folding(given: dict) -> dict:
 def _sine_network() -> dict:
     x, y = tasks.sine(160, seed=0)
     how = {"loss": "bce", "lr": 1e-2, "epochs": 1500, "progress": False, "engine": "torch"}
-    net = fit(ReLUNet.random((2, 2, 1), seed=3), x, y.double()[:, None], **how).net
+    net = fit(ReLUNet.random((2, 2, 1), seed=3), x, y.double()[:, None], **how).net  # ty: ignore[invalid-argument-type]
     points = [[round(a, 3), round(b, 3), int(c)] for (a, b), c in zip(x.tolist(), y.tolist())]
     return {"points": points, "weights": [w.tolist() for w in net.weights], "biases": [b.tolist() for b in net.biases]}
 
 
 def draw_folding(state: dict) -> str:
-    net = ReLUNet([np.array(w) for w in state["weights"]], [np.array(b) for b in state["biases"]])
+    net = ReLUNet([np.array(w) for w in state["weights"]], [np.array(b) for b in state["biases"]])  # ty: ignore[invalid-argument-type]
     points = np.array(state["points"]).reshape(-1, 3)
     side = np.linspace(-1.15, 1.15, 231)
     grid = np.stack(np.meshgrid(side, side), -1).reshape(-1, 2)

@@ -7,6 +7,7 @@ take one 1-H-1 network or a batch. (splines/dynamics)
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -132,7 +133,14 @@ def train(
     x, y = pairs(x, y, like=net)
 
     def descend(net: ReLUNet, count: int) -> ReLUNet:
-        options = {"loss": "half_sum", "optimizer": "gd", "lr": lr, "epochs": count, "progress": False, "engine": engine}
+        options: dict[str, Any] = {
+            "loss": "half_sum",
+            "optimizer": "gd",
+            "lr": lr,
+            "epochs": count,
+            "progress": False,
+            "engine": engine,
+        }
         return fit(net, x.unsqueeze(-1), y.unsqueeze(-1), **options).net
 
     for _ in range(moves):

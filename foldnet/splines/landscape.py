@@ -199,7 +199,8 @@ class Slice:
 
     def sides(self) -> tuple[Tensor, Tensor]:
         """The derivative just left and just right of each knot."""
-        return tuple(self.curvature[p] * self.knots + self.slope[p] for p in (slice(None, -1), slice(1, None)))
+        side = lambda p: self.curvature[p] * self.knots + self.slope[p]  # noqa: E731
+        return side(slice(None, -1)), side(slice(1, None))
 
     def types(self) -> list[str]:
         """The type of each knot: I (passed), II (a peak), III (a pit), or flat on one side. (S3-fig-2-critical)"""

@@ -91,7 +91,8 @@ def scatter(points: int, breakpoints: int, model: str = "random", batch=(), seed
     batch = (batch,) if isinstance(batch, int) else tuple(batch)
     rng = np.random.default_rng(seed)
     x = rng.random((*batch, n))
-    return tuple(tensors(x, np.arange(1, h + 1) / (h + 1) if model == "grid" else rng.random((*batch, h))))
+    x, beta = tensors(x, np.arange(1, h + 1) / (h + 1) if model == "grid" else rng.random((*batch, h)))
+    return x, beta
 
 
 def simulate(points: int, breakpoints: int, model: str = "random", draws: int = 20_000, seed: int = 0) -> tuple[float, float]:

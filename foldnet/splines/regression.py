@@ -122,14 +122,14 @@ class _Search:
                 self.best[k][i] = self.line_cost[i, self.n - 1] if self.n - i > 1 else 0.0
                 solution = self._evaluate(i, ()) if self.n - i > 1 else (0.0, np.array([self.y[i]]), jumps)
                 continue
-            values = solution[1]
+            values = solution[1]  # ty: ignore[not-subscriptable]
             slope = (values[1] - values[0]) / (self.x[i + 2] - self.x[i + 1])
-            extended = solution[0] + (values[0] - slope * (self.x[i + 1] - self.x[i]) - self.y[i]) ** 2
+            extended = solution[0] + (values[0] - slope * (self.x[i + 1] - self.x[i]) - self.y[i]) ** 2  # ty: ignore[not-subscriptable]
             self.bound, self.found, self.start, self.pieces = extended * (1 + 1e-9) + 2 * self.slack, None, i, k
             self._cut(i, k, 0.0, None, ())
             solution = self.found
-            self.best[k][i] = solution[0]
-        return self._fit(solution), 0.5 * solution[0], self.nodes
+            self.best[k][i] = solution[0]  # ty: ignore[not-subscriptable]
+        return self._fit(solution), 0.5 * solution[0], self.nodes  # ty: ignore[not-subscriptable]
 
     def _children(self, bounds: np.ndarray, at: np.ndarray):
         """The choices that could still win, most promising first; the bound may fall while they are tried."""

@@ -5,6 +5,7 @@ Breakpoints are fixed and only delta-slopes move, so everything here is linear a
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -133,7 +134,7 @@ def limit(x, y, reach: float, facing: str = "right", affine: bool = False) -> Li
     return Limit(x, solution[..., :n], pad(solution[..., n:], (0, 2 - k)), float(reach), facing)
 
 
-def boundary_spline(x, y, reach: float, facing: str = "right", affine: bool = False):
+def boundary_spline(x, y, reach: float, facing: str = "right", affine: bool = False) -> Callable:
     """The same cubic spline by scipy, from its boundary conditions alone: a function on [-reach, reach] with derivatives.
 
     One orientation: value and slope 0 at the dark end, straight beyond the data at the other. Free affine part: natural.

@@ -23,7 +23,7 @@ def losses(outputs: Tensor, y: Tensor, loss: str) -> Tensor:
 def point_losses(outputs: Tensor, y: Tensor, loss: str | Callable) -> Tensor:
     """What each point costs, `(*batch, n)`: their mean is the loss. A `loss` of one's own maps outputs and y to this."""
     if callable(loss):
-        return loss(outputs, y)
+        return loss(outputs, y)  # ty: ignore[invalid-return-type]
     n, out = outputs.shape[-2:]
     return _errors(outputs, y, loss).sum(-1) * (n / divisor(loss, n, out))
 

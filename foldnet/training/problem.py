@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -124,7 +125,7 @@ def _distributions(net: Network, y) -> Tensor:
 
 def flat(value: Tensor, net: Network) -> Tensor:
     """`(..., n, width)` as `(B, n, width)`, or `(1, n, width)` when all networks share it."""
-    if value.shape[:-2].numel() == 1:
+    if math.prod(value.shape[:-2]) == 1:
         return value.reshape(1, *value.shape[-2:])
     return value.expand(*net.batch_shape, -1, -1).reshape(-1, *value.shape[-2:])
 
