@@ -167,13 +167,15 @@ def short(values, digits: int) -> float | list:
 
 
 def _commit() -> str:
+    """The commit of the code; in a copy whose history is not its own, say FOLDNET_COMMIT=$(git rev-parse --short=12 HEAD)."""
+    if said := os.environ.get("FOLDNET_COMMIT"):
+        return said
     here = Path(__file__).parent
     try:
         git = lambda *a: subprocess.run(["git", *a], cwd=here, capture_output=True, text=True, check=True).stdout.strip()  # noqa: E731
         return git("rev-parse", "--short=12", "HEAD") + ("+changes" if git("status", "--porcelain", "--", "*.py") else "")
     except (OSError, subprocess.CalledProcessError):
-        # a copy without its history: say FOLDNET_COMMIT=$(git rev-parse --short=12 HEAD)
-        return os.environ.get("FOLDNET_COMMIT", "unknown")
+        return "unknown"
 
 
 def _code() -> str:
