@@ -12,6 +12,8 @@ from pathlib import Path
 import nbformat
 import pytest
 
+from foldnet.claims import claims
+
 from foldnet.claims import MIME
 from tools import notebooks
 
@@ -90,7 +92,7 @@ def test_lower_bounds_hold_and_no_book_tool_is_there(python, tmp_path):
 def test_the_installed_package_is_whole(python, tmp_path):
     where = Path(bare(python, "import foldnet; print(foldnet.__file__)", tmp_path))
     assert where.is_relative_to(python.parent.parent)
-    assert bare(python, "from foldnet.claims import claims; print(len(claims()))", tmp_path) == "340"
+    assert bare(python, "from foldnet.claims import claims; print(len(claims()))", tmp_path) == str(len(claims()))
     told = subprocess.run([python, "-m", "foldnet", "ledger"], cwd=tmp_path, capture_output=True, text=True)
     assert told.returncode == 2
     assert told.stderr == "foldnet: this needs a clone of the repository: the installed package has no book beside it\n"
