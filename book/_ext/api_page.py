@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 import pkgutil
+import re
+from pathlib import Path
 
 CORE = ("foldnet.nets", "foldnet.train", "foldnet.data", "foldnet.claims", "foldnet.ledger", "foldnet.explore", "foldnet.plots")
 OPTIONS = "   :members:\n   :special-members: __call__, __getitem__"
 
 
 def write(site) -> str:
-    return "\n".join(f"## {name}\n\n```{{eval-rst}}\n.. automodule:: {name}\n{OPTIONS}\n```\n" for name in module_names())
+    shown, sections = examples(), []
+    for name in module_names():
+        example = f"```pycon\n{shown[name]}\n```\n\n" if name in shown else ""
+        sections.append(f"## {name}\n\n{example}```{{eval-rst}}\n.. automodule:: {name}\n{OPTIONS}\n```\n")
+    return "\n".join(sections)
+
+
+def examples() -> dict[str, str]:
+    """A runnable example for each module, from api_examples.txt; tests/site runs them as doctests."""
+    text = Path(__file__).with_name("api_examples.txt").read_text(encoding="utf-8")
+    return {name: body.strip() for name, body in re.findall(r"(?ms)^## (\S+)\n(.*?)(?=^## |\Z)", text)}
 
 
 def module_names() -> list[str]:
