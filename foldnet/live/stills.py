@@ -7,10 +7,13 @@ import functools
 import numpy as np
 
 from .. import plots
+from ..boolean.functions import corners
+from ..boolean.swaps import changes
 from ..geometry.boundaries import margin
 from ..growth import tasks
 from ..nets import ReLUNet
-from ..splines.breakpoints import pieces
+from ..splines.breakpoints import pieces, spline
+from ..splines.smoothing import grid, minimum_norm
 from ..train import fit
 
 BLUE, ORANGE, BLACK = (plots.COLORS[name] for name in ("blue", "orange", "black"))
@@ -85,4 +88,134 @@ def draw_folding(state: dict) -> str:
     return plots.image(fig, alt)
 
 
-STILLS = {"breakpoints": (begin_breakpoints, draw_breakpoints), "folding": (begin_folding, draw_folding)}
+# ---- smoothing, landscape, optima: a curve over a line -------------------------------------------------------------------
+
+
+def nothing(given: dict) -> dict:
+    """The figure's own defaults are where it begins."""
+    return {}
+
+
+def _curve(state: dict, reach: float, lines: list[tuple], points, alt: str) -> str:
+    fig, ax = plots.subplots(figsize=(6.4, 2.8))
+    for f, style in lines:
+        knots = f.breakpoints[f.breakpoints.abs() < reach].tolist()
+        x = np.sort(np.concatenate([[-reach, reach], knots]))
+        ax.plot(x, f(x), **style)
+    ax.plot(*np.transpose(points), "s", color=BLACK, ms=6)
+    ax.set(xlim=(-reach, reach), xlabel="x")
+    return plots.image(fig, alt + NOTE)
+
+
+def draw_smoothing(state: dict) -> str:
+    points = sorted(state["points"])
+    beta, side = grid(state["width"], 3.0, facing="both")
+    fit_ = minimum_norm(*np.transpose(points), beta, side)
+    lines = [(fit_, {"color": ORANGE, "ls": "--"})]
+    return _curve(
+        state, 3.0, lines, points, f"{len(points)} points, and dashed the smoothest curve that a network can draw through them."
+    )
+
+
+def draw_landscape(state: dict) -> str:
+    f = spline(_line_network(state["w"], state["b"], state["v"], state["offset"]))
+    alt = f"{len(state['points'])} points and the curve of a network with {len(state['w'])} bends, one of which can be dragged."
+    return _curve(state, 3.0, [(f, {"color": BLUE})], state["points"], alt)
+
+
+def draw_optima(state: dict) -> str:
+    f = spline(_line_network(state["w"], state["b"], state["o"], state["c"]))
+    alt = "The three points of XOR on a line, (-1, -1), (0, 1) and (1, -1), and the curve of two untrained neurons."
+    return _curve(state, 2.0, [(f, {"color": BLUE})], [[-1, -1], [0, 1], [1, -1]], alt)
+
+
+def _line_network(w, b, v, offset) -> ReLUNet:
+    return ReLUNet([np.array(w, float)[:, None], np.array([v], float)], [b, [offset]])
+
+
+# ---- polytopes -----------------------------------------------------------------------------------------------------------
+
+
+def begin_polytopes(given: dict) -> dict:
+    """A ring around a disc, unless the notebook brings its own points; the weights are drawn in the page."""
+    if "points" in given:
+        return {}
+    x, y = tasks.annulus(120, seed=1)
+    return {"points": [[round(a, 3), round(b, 3), int(c)] for (a, b), c in zip(x.tolist(), y.tolist())]}
+
+
+def draw_polytopes(state: dict) -> str:
+    points = np.array(state["points"], float).reshape(-1, 3)
+    fig, ax = plots.subplots(figsize=(4.4, 4.4))
+    for label, mark, color in ((0, "o", BLUE), (1, "s", ORANGE)):
+        some = points[points[:, 2] == label]
+        ax.plot(some[:, 0], some[:, 1], mark, color=color, ms=4)
+    ax.set(xlim=(-1.1, 1.1), ylim=(-1.1, 1.1), xticks=[], yticks=[])
+    ax.set_aspect("equal")
+    layers = "-".join(map(str, state["hidden"]))
+    return plots.image(fig, f"{len(points)} points of two classes, which a 2-{layers}-1 network is to tell apart.{NOTE}")
+
+
+# ---- swaps -------------------------------------------------------------------------------------------------------------
+
+
+def draw_swaps(state: dict) -> str:
+    table, weights = np.array(state["table"]), np.array(state["weights"], float)
+    n = len(weights)
+    if len(table) != 2**n:
+        raise ValueError(f"a table of {n} inputs has {2**n} entries, as many as the {n} weights ask for; got {len(table)}")
+    place = corners(n) @ weights
+    fig, ax = plots.subplots(figsize=(6.4, 1.4))
+    ax.axhline(0, color=BLACK, lw=1)
+    ax.plot(place[table == 0], 0 * place[table == 0], "o", color=BLUE, mfc="white", ms=8)
+    ax.plot(place[table == 1], 0 * place[table == 1], "s", color=ORANGE, ms=8)
+    ax.axis("off")
+    many = changes(table, weights)
+    return plots.image(
+        fig, f"The {2**n} corners of a cube along a line: their classes change {many} times from left to right.{NOTE}"
+    )
+
+
+# ---- the sheet of the title page -----------------------------------------------------------------------------------------
+
+
+def folding_network(creases, knife, folds: float) -> ReLUNet:
+    """The network that folds the sheet and cuts it, one hidden layer of four neurons a fold; lines are (degrees, offset)."""
+    weights, biases = [], []
+    back, shift = np.eye(2), np.zeros(2)  # from the last layer's neurons to the plane
+    for i, (angle, offset) in enumerate(creases[: int(np.ceil(folds))]):
+        n = np.array([np.cos(np.radians(angle)), np.sin(np.radians(angle))])
+        rows = np.stack([n, -n, [-n[1], n[0]], [n[1], -n[0]]])
+        weights.append(rows @ back)
+        biases.append(rows @ shift - offset * np.array([1, -1, 0, 0]))
+        c = -np.cos(np.pi * min(1.0, folds - i))
+        back, shift = np.stack([n, c * n, rows[2], rows[3]], axis=1), offset * n
+    cut = np.array([[np.cos(np.radians(knife[0])), np.sin(np.radians(knife[0]))]])
+    return ReLUNet([*weights, cut @ back], [*biases, cut @ shift - knife[1]])
+
+
+def draw_sheet(state: dict) -> str:
+    net = folding_network(state["creases"], state["knife"], state["folds"])
+    side = np.linspace(-1, 1, 301)
+    height = net(np.stack(np.meshgrid(side, side), -1).reshape(-1, 2))[:, 0].numpy().reshape(301, 301)
+    fig, ax = plots.subplots(figsize=(3.6, 3.6))
+    ax.contourf(side, side, height, [-np.inf, 0, np.inf], colors=["#fbe7d3", BLUE])
+    ax.set_aspect("equal")
+    ax.axis("off")
+    folds = f"{state['folds']:g}"
+    alt = (
+        f"A sheet that was folded ({folds} of {len(state['creases'])} folds) and cut once along a straight line, unfolded again: "
+    )
+    return plots.image(fig, alt + "the cut is a border of many straight pieces." + NOTE)
+
+
+STILLS = {
+    "breakpoints": (begin_breakpoints, draw_breakpoints),
+    "folding": (begin_folding, draw_folding),
+    "landscape": (nothing, draw_landscape),
+    "optima": (nothing, draw_optima),
+    "polytopes": (begin_polytopes, draw_polytopes),
+    "sheet": (nothing, draw_sheet),
+    "smoothing": (nothing, draw_smoothing),
+    "swaps": (nothing, draw_swaps),
+}

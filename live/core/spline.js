@@ -103,3 +103,53 @@ export function naturalCubic(x, y) {
     return y[i] + s * (slope + s * (curve[i] / 2 + (s * (curve[i + 1] - curve[i])) / (6 * h(i))));
   };
 }
+
+/**
+ * The loss, half the sum of squares, while one breakpoint moves and all else stays: between neighbouring data a parabola
+ * curvature / 2 * beta^2 + slope * beta + constant. Data come with increasing x.
+ * @param {{ hinges: Hinge[], offset: number }} f @param {number} neuron @param {number[]} x @param {number[]} y
+ */
+export function slice(f, neuron, x, y) {
+  const { mu, side } = f.hinges[neuron], others = { ...f, hinges: f.hinges.filter((_, i) => i !== neuron) };
+  const rest = x.map((t, p) => y[p] - value(others, t)), line = rest.map((r, p) => r - mu * side * x[p]);
+  return Array.from({ length: x.length + 1 }, (_, k) => {
+    // a breakpoint in the k-th gap has k points on its left
+    const piece = { from: k ? x[k - 1] : -Infinity, to: k < x.length ? x[k] : Infinity, curvature: 0, slope: 0, constant: 0 };
+    for (let p = 0; p < x.length; p++) {
+      const active = side > 0 ? p >= k : p < k;
+      if (active) {
+        piece.curvature += mu * mu;
+        piece.slope += mu * side * line[p];
+      }
+      piece.constant += (active ? line[p] : rest[p]) ** 2 / 2;
+    }
+    return piece;
+  });
+}
+
+/**
+ * The fit with the smallest sum of squared delta-slopes through the data, for neurons at these places: where gradient flow on the
+ * delta-slopes from 0 ends. Null where the data cannot be told apart.
+ * @param {number[]} x @param {number[]} y @param {number[]} beta @param {number[]} side @returns {number[] | null} the delta-slopes
+ */
+export function minimumNorm(x, y, beta, side) {
+  const phi = x.map((t) => beta.map((b, i) => Math.max(0, side[i] * (t - b))));
+  const rows = phi.map((u, p) => [...phi.map((v) => u.reduce((sum, a, i) => sum + a * v[i], 0)), y[p]]);
+  const size = Math.max(...rows.map((row, p) => row[p]));
+  for (let k = 0; k < rows.length; k++) {
+    const best = rows.reduce((top, row, p) => (p >= k && Math.abs(row[k]) > Math.abs(rows[top][k]) ? p : top), k);
+    [rows[k], rows[best]] = [rows[best], rows[k]];
+    if (Math.abs(rows[k][k]) <= 1e-13 * size) return null;
+    for (let p = k + 1; p < rows.length; p++) {
+      const factor = rows[p][k] / rows[k][k];
+      for (let q = k; q <= rows.length; q++) rows[p][q] -= factor * rows[k][q];
+    }
+  }
+  const a = new Array(rows.length).fill(0);
+  for (let k = rows.length - 1; k >= 0; k--) {
+    let sum = rows[k][rows.length];
+    for (let q = k + 1; q < rows.length; q++) sum -= rows[k][q] * a[q];
+    a[k] = sum / rows[k][k];
+  }
+  return beta.map((_, i) => a.reduce((sum, v, p) => sum + v * phi[p][i], 0));
+}

@@ -189,9 +189,8 @@ function render({ model, el }) {
     view = scales(box, { x: [-REACH, REACH], y: range });
     put(top, { viewBox: `0 0 ${wide} ${tall}`, height: tall });
     const knots = pieces(now).knots.filter((x) => Math.abs(x) < REACH);
-    const line = svg("path", { d: path(view, [-REACH, ...knots, REACH].map((x) => [x, value(now, x)])), fill: "none", stroke: "var(--blue)", "stroke-width": 2.5, "stroke-linejoin": "round", "clip-path": "inset(0)" });
+    const line = svg("path", { d: path(view, [-REACH, ...knots, REACH].map((x) => [x, value(now, x)])), fill: "none", stroke: "var(--blue)", "stroke-width": 2.5, "stroke-linejoin": "round" });
     const still = svg("g", { class: "still" }, axes(view, { yName: "f(x)" }), svg("svg", { ...boxed(box), overflow: "hidden" }, svg("g", { transform: `translate(${-box.left} ${-box.top})` }, line)));
-    put(line, { "clip-path": null });
     top.querySelector(".still")?.remove();
     top.prepend(still);
     if (handles.length !== now.hinges.length) makeHandles(now.hinges.length);

@@ -14,7 +14,7 @@ border-radius:.4rem;padding:.7rem .8rem .5rem;max-width:46rem;box-sizing:border-
 .about,.hints{color:var(--soft);font-size:.87em;margin:.1rem 0 .5rem}
 .hints{margin:.5rem 0 .3rem}
 kbd{font:inherit;font-size:.95em;border:1px solid var(--line);border-bottom-width:2px;border-radius:.25rem;padding:0 .3em;background:var(--fill);color:var(--ink)}
-svg{display:block;width:100%;overflow:visible;user-select:none;-webkit-user-select:none}
+.picture>svg{display:block;width:100%;overflow:visible;user-select:none;-webkit-user-select:none}
 svg text{fill:var(--ink);font-size:13px;stroke:none}
 svg .soft{fill:var(--soft)}
 .row{display:flex;flex-wrap:wrap;gap:.45rem .55rem;align-items:center;margin:.5rem 0 0}

@@ -18,11 +18,15 @@ from scipy import stats
 from scipy.interpolate import CubicSpline
 
 from foldnet import ReLUNet
+from foldnet.boolean.swaps import changes, swaps
 from foldnet.geometry.boundaries import segment
 from foldnet.growth.folding import fold
 from foldnet.growth.widen import widen
+from foldnet.live.stills import folding_network
 from foldnet.splines import initialization
 from foldnet.splines.breakpoints import pieces, spline
+from foldnet.splines.landscape import breakpoint_slice
+from foldnet.splines.smoothing import grid, minimum_norm
 from foldnet.train import fit
 
 pytestmark = pytest.mark.browser
@@ -355,6 +359,116 @@ def test_a_fold_of_a_flat_network_goes_between_the_classes(core):
     same_fold(core, ([[[0.0, 0.0]], [[1.0]]], [[-1.0], [0.5]], 0.0), 3)
 
 
+# ---- slices and smallest fits ---------------------------------------------------------------------------------------------
+
+
+def same_slice(core, w, b, v, offset, x, y, neuron):
+    net = ReLUNet([np.array(w)[:, None], np.array([v])], [b, [offset]])
+    want = breakpoint_slice(spline(net), neuron, x, y)
+    words = "spline.slice(spline.spline(w, b, v, offset), neuron, x, y)"
+    got = core(words, w=w, b=b, v=v, offset=offset, neuron=neuron, x=list(x), y=list(y))
+    size = float(want.constant.max())
+    close([g["curvature"] for g in got], want.curvature, size)
+    close([g["slope"] for g in got], want.slope, size)
+    close([g["constant"] for g in got], want.constant, size)
+
+
+@FEW
+@given(neurons=st.lists(st.tuples(st.sampled_from([1.0, -1.0, 0.5]), numbers, numbers), min_size=1, max_size=5), data=st.data())
+def test_the_loss_along_a_breakpoint_is_that_of_the_package(core, neurons, data):
+    x = np.cumsum(data.draw(st.lists(st.floats(0.1, 1), min_size=2, max_size=7))) - 2
+    y = data.draw(st.lists(numbers, min_size=len(x), max_size=len(x)))
+    same_slice(core, *map(list, zip(*neurons)), 0.25, x, y, data.draw(st.integers(0, len(neurons) - 1)))
+
+
+def same_smallest_fit(core, x, y, width):
+    beta, side = grid(width, 3.0, facing="both")
+    got = core("spline.minimumNorm(x, y, beta, side)", x=x, y=y, beta=beta.tolist(), side=side.tolist())
+    want = minimum_norm(x, y, beta, side).delta_slopes
+    np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-9 * float(want.abs().max()))  # two ways to solve one system
+
+
+@pytest.mark.parametrize("width", [20, 60, 200])
+def test_the_smallest_fit_is_that_of_the_package(core, width):
+    same_smallest_fit(core, [-2.0, -1.0, 0.0, 0.8, 2.0], [-0.5, 0.8, -0.6, 0.9, 0.2], width)
+
+
+def test_data_that_cannot_be_told_apart_have_no_smallest_fit(core):
+    assert core("spline.minimumNorm([0.1, 0.2, 0.3], [0, 1, 0], [-1, 1], [1, -1])") is None
+
+
+# ---- the sheet -------------------------------------------------------------------------------------------------------------
+
+
+def same_sheet(core, creases, knife, folds):
+    """The network against the one built here; the pieces against the network: areas add up, and where each says it is cut."""
+    want = folding_network(creases, knife, folds)
+    lines = {"creases": creases, "knife": knife, "folds": folds}
+    made = "sheet.folding(creases.map((c) => sheet.line(...c)), sheet.line(...knife), folds)"
+    close(core(f"{made}.theta", **lines), want.vector())
+    words = "sheet.pieces(creases.map((c) => sheet.line(...c)), folds).map((p) => ({ ...p, area: regions.area(p.corners) }))"
+    found = core(words, **lines)
+    assert math.fsum(piece["area"] for piece in found) == pytest.approx(4.0, abs=1e-9)
+    normal = np.array([np.cos(np.radians(knife[0])), np.sin(np.radians(knife[0]))])
+    for piece in found:
+        middle, m = np.mean(piece["corners"], axis=0), np.array(piece["map"]).reshape(2, 3)
+        close(normal @ (m[:, :2] @ middle + m[:, 2]) - knife[1], float(want(middle[None])[0, 0]))
+    return found
+
+
+STAR, CUT = [[0.0, 0.0], [90.0, 0.0], [-45.0, 0.0]], [237.17, -0.499]
+
+
+@FEW
+@given(
+    creases=st.lists(st.tuples(st.floats(-180, 180), st.floats(-0.9, 0.9)).map(list), min_size=1, max_size=4),
+    share=st.sampled_from([0.0, 0.3, 1.0]),
+)
+def test_the_sheet_is_folded_by_its_network(core, creases, share):
+    same_sheet(core, creases, CUT, len(creases) - 1 + share)
+
+
+def test_three_folds_through_the_middle_make_eight_pieces(core):
+    assert len(same_sheet(core, STAR, CUT, 3)) == 8
+
+
+def test_half_way_a_fold_stands_as_high_as_it_is_wide(core):
+    words = (
+        """sheet.pieces([sheet.line(0, 0)], 0.5).map((p) => p.corners.map((c) => sheet.height([sheet.line(0, 0)], 0.5, p, c)))"""
+    )
+    heights = core(words)
+    assert max(heights[0]) == 0
+    assert sorted(heights[1]) == pytest.approx([0, 0, 1, 1], abs=1e-12)
+
+
+# ---- the cube --------------------------------------------------------------------------------------------------------------
+
+
+def same_swaps(core, table, weights):
+    assert core("cube.changes(table, weights)", table=table, weights=weights) == changes(np.array(table, bool), np.array(weights))
+    got = core("cube.fewest(table)", table=table)
+    assert got["swaps"] == swaps(np.array(table, bool))
+    assert changes(np.array(table, bool), np.array(got["weights"])) == got["swaps"]
+
+
+@settings(FEW, max_examples=15)
+@given(n=st.sampled_from([3, 3, 4]), data=st.data())
+def test_the_swaps_value_is_that_of_the_package(core, n, data):
+    table = data.draw(st.lists(st.integers(0, 1), min_size=2**n, max_size=2**n))
+    rng = np.random.default_rng(data.draw(st.integers(0, 1000)))
+    same_swaps(core, table, rng.normal(size=n).tolist())
+
+
+def test_a_frame_stays_a_frame(core):
+    rng = np.random.default_rng(0)
+    for n in (3, 4):
+        weights = rng.normal(size=n)
+        frame = np.array(core("cube.turn(cube.frameOf(weights), 0, 2, 0.7)", weights=weights.tolist()))
+        np.testing.assert_allclose(frame @ frame.T, np.eye(n), atol=1e-12)
+        first = np.array(core("cube.frameOf(weights)", weights=weights.tolist()))[0]
+        close(first, weights / np.linalg.norm(weights))
+
+
 # ---- a broken core is noticed --------------------------------------------------------------------------------------------
 
 
@@ -377,6 +491,24 @@ def some_spline(core):
 
 def some_regions(core):
     same_regions(core, example(2, (2, 5, 3, 1)))
+
+
+def some_slice(core):
+    same_slice(core, [1.0, -1.0], [0.2, 0.3], [0.5, 2.0], 0.1, np.array([-1.0, 0.0, 0.4, 1.5]), [1.0, 0.0, -1.0, 0.5], 1)
+
+
+def some_sheets(core):
+    same_sheet(core, STAR, CUT, 3)
+    same_sheet(core, [[30.0, 0.2], [100.0, 0.1]], CUT, 2)
+
+
+def some_swaps(core):
+    for table in ([0, 0, 0, 0, 1, 1, 1, 1], [0, 1, 0, 0, 1, 1, 0, 1], [1, 0, 0, 0, 1, 1, 1, 0], [0, 0, 1, 0, 1, 0, 1, 1]):
+        same_swaps(core, table, [0.9, 0.3, 0.1])
+
+
+def some_fit(core):
+    same_smallest_fit(core, [-1.0, 1.0], [1.0, 2.0], 20)
 
 
 MUTANTS = {
@@ -411,6 +543,41 @@ MUTANTS = {
     "regions: a border beside it": ("regions", "* z[i]) / (z[i]", "* z[j]) / (z[i]", some_regions),
     "fold: away from the border": ("fold", "at[0] - (height", "at[0] + (height", some_folds),
     "fold: always the same turn": ("fold", "pulls[1] > pulls[0] ? 1 : 0", "0", some_folds),
+    "spline: the other side": ("spline", "side > 0 ? p >= k : p < k", "side < 0 ? p >= k : p < k", some_slice),
+        "spline",
+        "side > 0 ? p >= k : p < k",
+        "side > 0 ? p > k : p < k",
+        lambda core: same_slice(core, [1.0], [0.2], [0.5], 0.1, np.array([-1.0, 0.0, 1.0]), [1.0, 0.0, 1.0], 0),
+    ),
+    "spline: no half": ("spline", "(active ? line[p] : rest[p]) ** 2 / 2", "(active ? line[p] : rest[p]) ** 2", some_slice),
+    "spline: no elimination": (
+        "spline",
+        "-= factor * rows[k][q]",
+        "-= 0",
+        lambda core: same_smallest_fit(core, [-1.0, 1.0], [1, 2], 20),
+    ),
+    "sheet: folded the other way": ("sheet", "const k = -c - 1", "const k = c - 1", some_sheets),
+    "sheet: another shift": (
+        "sheet",
+        "shift = [offset * a",
+        "shift = [offset * b",
+        lambda core: same_sheet(core, [[30.0, 0.2], [100.0, 0.1]], CUT, 2),
+    ),
+    "cube: another digit": (
+        "cube",
+        "(k >> (n - 1 - j))",
+        "(k >> j)",
+        lambda core: same_swaps(core, [0, 1, 1, 0, 1, 0, 0, 0], [0.9, 0.3, 0.5]),
+    ),
+    "cube: too few signs": (
+        "cube",
+        "signs < 2 ** n",
+        "signs < n",
+        lambda core: [
+            same_swaps(core, t, [0.9, 0.3, 0.5])
+            for t in ([0, 1, 0, 0, 1, 1, 0, 1], [1, 0, 0, 0, 1, 1, 1, 0], [0, 0, 1, 0, 1, 0, 1, 1])
+        ],
+    ),
     "fold: too strong": ("fold", "(up * size)", "(2 * up * size)", some_folds),
 }
 

@@ -1,0 +1,130 @@
+/** The loss while one bend moves: a chain of parabolas that changes at the data points. */
+import { network, parts } from "../core/net.js";
+import { pieces, slice, spline, value } from "../core/spline.js";
+import { Trainer } from "../core/train.js";
+import { axes, path, scales } from "../ui/axes.js";
+import { button, check, player } from "../ui/controls.js";
+import { curve } from "../ui/curve.js";
+import { count, html, put, svg, text } from "../ui/dom.js";
+import { frame } from "../ui/frame.js";
+
+const REACH = 3;
+const title = "Drag a bend past the data and watch the loss";
+
+export const defaults = {
+  points: [[-2.2, 0.4], [-1.2, -0.7], [-0.3, 0.3], [0.6, 1.1], [1.3, 0.2], [2.3, -0.6]],
+  w: [1, 1, -1], b: [1.6, -0.1, -0.9], v: [0.9, -1.2, 0.8], offset: -0.3, chosen: 1, only: true,
+};
+
+function render({ model, el }) {
+  const start = Object.fromEntries(Object.keys(defaults).map((key) => [key, model.get(key)]));
+  let trainer = null, done = 0;
+  const figure = frame(el, model, {
+    name: "landscape", title, defaults, draw, reset, numbers,
+    about: "Top: data, a network with three bends, one of them chosen. Below: the loss for every place that the chosen bend could have, all else left alone. "
+      + "Between two data points it is a parabola; where the bend has no data on its switched-on side it is flat, and nothing pulls.",
+    hints: ["[Tab] goes from bend to bend and to the points", "[←] [→] move it", "[Shift] makes large steps"],
+  });
+  const plot = curve({
+    figure, label: "The data, the curve and its bends", range: () => ({ x: [-REACH, REACH], y: [-2, 2] }),
+    move: (i, x, y) => change({ points: model.get("points").map((p, k) => (k === i ? [x, y] : p)) }),
+    moved: () => figure.say(summary()),
+    bend: (i, beta) => change({ chosen: i, b: model.get("b").map((b, k) => (k === i ? -model.get("w")[k] * beta : b)) }),
+    bent: (i) => {
+      change({ chosen: i });
+      figure.say(summary());
+    },
+  });
+  const below = svg("svg", { role: "img" });
+  figure.picture.append(plot.element, below);
+  const run = player({
+    step: () => {
+      trainer ??= make();
+      const before = [...trainer.net.theta], loss = trainer.step();
+      done++;
+      return Number.isFinite(loss) && trainer.net.theta.some((v, k) => Math.abs(v - before[k]) > 1e-9);
+    },
+    draw: () => {
+      if (trainer) {
+        const { weights, biases } = parts(trainer.net);
+        figure.keep({ w: weights[0].map((w) => w[0]), b: biases[0], v: weights[1][0], offset: biases[1][0] });
+      }
+      draw();
+    },
+    ended: (why) => figure.say((why === "done" ? "It has come to rest. " : "") + summary()), name: "Descend", perFrame: 3, most: 4000, stepSize: 10,
+  });
+  const only = check("move only the chosen bend", model.get("only"), (on) => change({ only: on }));
+  figure.controls.append(html("div", { class: "row" }, run.element, only.element, button("Turn it around", () => {
+    const i = model.get("chosen"), flip = (key) => model.get(key).map((v, k) => (k === i ? -v : v));
+    change({ w: flip("w"), b: flip("b") });
+    figure.say(summary());
+  })));
+
+  const data = () => [...model.get("points")].sort((a, b) => a[0] - b[0]);
+  const f = () => spline(model.get("w"), model.get("b"), model.get("v"), model.get("offset"));
+
+  function make() {
+    const w = model.get("w"), h = w.length, i = model.get("chosen");
+    const net = network([w.map((a) => [a]), [model.get("v")]], [model.get("b"), [model.get("offset")]]);
+    const free = model.get("only") ? [...net.theta].map((_, k) => k === h + i) : undefined;
+    return new Trainer(net, data().map((p) => p[0]), data().map((p) => p[1]), { loss: "half_sum", optimizer: "gd", rate: 0.01, free });
+  }
+
+  function change(changes) {
+    run.pause(true);
+    trainer = null;
+    done = 0;
+    figure.keep(changes);
+    draw();
+  }
+
+  function reset() {
+    only.set(start.only);
+    change(structuredClone(start));
+  }
+
+  const loss = (g) => data().reduce((sum, [x, y]) => sum + (value(g, x) - y) ** 2 / 2, 0);
+  const at = (piece, beta) => (piece.curvature / 2) * beta * beta + piece.slope * beta + piece.constant;
+  const cells = () => slice(f(), model.get("chosen"), data().map((p) => p[0]), data().map((p) => p[1]));
+
+  function draw() {
+    const now = f(), i = model.get("chosen"), line = [-REACH, ...pieces(now).knots.filter((x) => Math.abs(x) < REACH), REACH].map((x) => [x, value(now, x)]);
+    plot.draw({
+      tall: Math.max(190, Math.min(260, 0.38 * figure.width)), points: model.get("points"), lines: [{ points: line, color: "blue" }],
+      bends: now.hinges.map((h) => [h.beta, value(now, h.beta)]), chosen: i,
+    });
+    const wide = figure.width, tall = 180, all = cells(), sampled = all.map((c) => {
+      const low = Math.max(-REACH, c.from), high = Math.min(REACH, c.to);
+      return low < high ? Array.from({ length: 41 }, (_, k) => low + ((high - low) * k) / 40).map((b) => [b, at(c, b)]) : [];
+    });
+    const top = Math.max(0.1, ...sampled.flat().map((p) => p[1])) * 1.06;
+    const s = scales({ left: 40, top: 8, width: wide - 56, height: tall - 44 }, { x: [-REACH, REACH], y: [0, top] });
+    const beta = now.hinges[i].beta, here = Math.max(-REACH, Math.min(REACH, beta));
+    put(below, { viewBox: `0 0 ${wide} ${tall}`, height: tall, "aria-label": `The loss as the chosen bend moves; now ${text(loss(now), 3)}` });
+    below.replaceChildren(
+      axes(s, { xName: "place of the chosen bend", yName: "loss" }),
+      svg("path", { d: data().map(([x]) => `M${s.x(x)} ${s.y(0)}V${s.y(top)}`).join("") || "M0 0", stroke: "var(--soft)", "stroke-dasharray": "2 3", fill: "none" }),
+      ...sampled.map((points, k) => points.length && svg("path", { d: path(s, points), fill: "none", stroke: `var(--${all[k].curvature > 0 ? (k % 2 ? "blue" : "green") : "soft"})`, "stroke-width": all[k].curvature > 0 ? 2.5 : 4 })).filter(Boolean),
+      svg("circle", { cx: s.x(here), cy: s.y(Math.min(top, loss(now))), r: 7, fill: "var(--orange)", stroke: "var(--paper)", "stroke-width": 1.5 }),
+    );
+    figure.read(summary());
+  }
+
+  function summary() {
+    const beta = f().hinges[model.get("chosen")].beta, cell = cells().find((c) => beta <= c.to), low = -cell.slope / cell.curvature;
+    const inside = low > cell.from && low < cell.to;
+    const words = !cell.curvature ? "No data on its switched-on side: flat, nothing pulls." : inside ? `This parabola has its lowest place at ${text(low)}, in this gap.` : `The lowest place of this parabola, ${text(low)}, is beyond the gap: the bend is pushed to the ${low > beta ? "right" : "left"}.`;
+    return `Bend at ${text(beta)}, loss ${text(loss(f()), 3)}${done ? `, ${count(done, "step")}` : ""}. ${words}`;
+  }
+
+  function numbers() {
+    const row = (c) => html("tr", {}, ...[c.from, c.to, c.curvature, c.curvature ? -c.slope / c.curvature : NaN, c.curvature ? at(c, -c.slope / c.curvature) : c.constant].map((v) => html("td", {}, text(v, 3))));
+    const head = ["from", "to", "curvature", "lowest at", "its value"].map((name) => html("th", { scope: "col" }, name));
+    return html("table", {}, html("caption", {}, "The parabola of each gap"), html("thead", {}, html("tr", {}, ...head)), html("tbody", {}, ...cells().map(row)));
+  }
+
+  draw();
+  return figure.remove;
+}
+
+export default { title, defaults, render };

@@ -1,0 +1,208 @@
+/** A sheet to fold where one likes and to cut once: the cut is the decision boundary of the network that folds. */
+import { at, height, line, pieces } from "../core/sheet.js";
+import { clip } from "../core/regions.js";
+import { button, menu, player, slider } from "../ui/controls.js";
+import { count, html, put, svg, text } from "../ui/dom.js";
+import { frame } from "../ui/frame.js";
+import { handle } from "../ui/handle.js";
+import { still } from "../ui/theme.js";
+
+const TURN = (16 * Math.PI) / 180, LEAN = Math.sin((50 * Math.PI) / 180), RISE = Math.cos((50 * Math.PI) / 180), MOST = 5;
+const SHEETS = {
+  strips: { name: "in strips", creases: [[0, 0], [180, -0.5], [0, 0.25]], knife: [157.38, -0.346] },
+  star: { name: "like a paper star", creases: [[0, 0], [90, 0], [-45, 0]], knife: [237.17, -0.499] },
+  free: { name: "as you like" },
+};
+const title = "Fold the sheet, cut it once";
+
+export const defaults = { creases: SHEETS.star.creases, knife: SHEETS.star.knife, folds: 2.25, sheet: "star" };
+
+function render({ model, el }) {
+  const start = Object.fromEntries(Object.keys(defaults).map((key) => [key, model.get(key)]));
+  let handles = [], scale = 1, middle = [0, 0], way = 1;
+  const figure = frame(el, model, {
+    name: "sheet", title, defaults, draw, reset, numbers,
+    about: "Left: a sheet that is folded along the numbered creases, one after the other, and cut along one straight line, the knife. Right: the same sheet unfolded. "
+      + "Move creases and knife by their dots, turn them by their diamonds.",
+    hints: ["[Tab] goes to each crease and to the knife", "[←] [→] move or turn it", "[Shift] makes large steps"],
+  });
+  const left = svg("svg", { role: "group", "aria-label": "The folded sheet, its creases and the knife" }), right = svg("svg", { role: "img" });
+  const ground = svg("g", { "aria-hidden": "true" }), grips = svg("g");
+  left.append(ground, grips);
+  put(figure.picture, { style: "display:flex;flex-wrap:wrap;gap:.6rem" });
+  figure.picture.append(left, right);
+
+  const lines = () => model.get("creases").map(([angle, offset]) => line(angle, offset));
+  const knife = () => line(...model.get("knife"));
+  let amount = null;
+  const bar = html("div", { class: "row" });
+  const sheet = menu("folded", Object.fromEntries(Object.entries(SHEETS).map(([key, s]) => [key, s.name])), model.get("sheet"), (key) => {
+    if (SHEETS[key].creases) change({ sheet: key, creases: structuredClone(SHEETS[key].creases), knife: [...SHEETS[key].knife], folds: 3 });
+    else change({ sheet: key });
+    figure.say(summary());
+  });
+  const run = player({
+    step: () => {
+      const all = model.get("creases").length, next = Math.max(0, Math.min(all, model.get("folds") + way * 0.02));
+      figure.keep({ folds: Math.round(next * 100) / 100 });
+      return next > 0 && next < all;
+    },
+    draw, ended: () => figure.say(summary()), name: "Fold", perFrame: 1, most: 1000,
+  });
+  put(run.one, { hidden: true });
+  run.play.addEventListener("click", () => {
+    if (!run.running()) return;
+    const all = model.get("creases").length;
+    way = 1;
+    if (model.get("folds") >= all) figure.keep({ folds: 0 });
+    if (still()) figure.keep({ folds: all });
+  });
+  figure.controls.append(bar, html("div", { class: "row" }, sheet.element, button("Add a fold", () => {
+    const creases = model.get("creases");
+    if (creases.length >= MOST) return figure.say(`${MOST} folds are the most here.`);
+    const free = [[30, 0.1], [100, 0.2], [-60, 0.15], [10, 0.3], [70, 0.1]];
+    change({ creases: [...creases, free[creases.length]], folds: creases.length + 1, sheet: "free" });
+    figure.say(summary());
+  }), button("Take one away", () => {
+    const creases = model.get("creases").slice(0, -1);
+    change({ creases, folds: Math.min(model.get("folds"), creases.length), sheet: "free" });
+    figure.say(summary());
+  })));
+
+  function controls() {
+    const all = model.get("creases").length, steps = Array.from({ length: 20 * all + 1 }, (_, i) => i / 20);
+    amount = slider("folds", steps.length > 1 ? steps : [0, 0], model.get("folds"), (v, done) => {
+      run.pause(true);
+      figure.keep({ folds: v });
+      draw();
+      if (done) figure.say(summary());
+    }, (v) => text(v, 2));
+    bar.replaceChildren(run.element, amount.element);
+    grips.replaceChildren();
+    handles = [...model.get("creases").map((_, i) => pair(`crease ${i + 1}`, "green", () => model.get("creases")[i], (next) => shift(i, next))), pair("the knife", "orange", () => model.get("knife"), (next) => shift(-1, next))];
+  }
+
+  function shift(i, next) {
+    run.pause(true);
+    const rounded = [Math.round(next[0] * 10) / 10, Math.round(Math.max(-1.2, Math.min(1.2, next[1])) * 1000) / 1000];
+    if (i < 0) figure.keep({ knife: rounded, sheet: "free" });
+    else figure.keep({ creases: model.get("creases").map((c, k) => (k === i ? rounded : c)), sheet: "free" });
+    sheet.set("free");
+    draw();
+  }
+
+  /** A dot that moves a line across and a diamond that turns it about the dot. */
+  function pair(name, color, get, set) {
+    const foot = () => {
+      const { normal, offset } = line(...get());
+      return [normal[0] * offset, normal[1] * offset];
+    };
+    const release = () => figure.say(`${name} at ${text(get()[1])}, turned to ${text(get()[0], 0)} degrees. ${summary()}`);
+    const dot = handle({
+      label: `move ${name}`, color, size: 6, release,
+      drag: (px, py) => {
+        const { normal } = line(...get()), p = plane(px, py);
+        set([get()[0], normal[0] * p[0] + normal[1] * p[1]]);
+      },
+      move: (dx, dy, far) => set([get()[0], get()[1] + (dx || dy) * (far ? 0.2 : 0.02)]),
+    });
+    const turn = (angle) => {
+      const c = foot(), { normal } = line(angle, 0);
+      set([angle, normal[0] * c[0] + normal[1] * c[1]]);
+    };
+    const diamond = handle({
+      label: `turn ${name}`, kind: "diamond", color, size: 5, release,
+      drag: (px, py) => {
+        const p = plane(px, py), c = foot();
+        turn((Math.atan2(p[1] - c[1], p[0] - c[0]) * 180) / Math.PI - 90);
+      },
+      move: (dx, dy, far) => turn(get()[0] + (dx || dy) * (far ? 15 : 1)),
+    });
+    grips.append(dot.element, diamond.element);
+    return { name, color, get, dot, diamond };
+  }
+
+  function change(changes) {
+    run.pause(true);
+    figure.keep(changes);
+    sheet.set(model.get("sheet"));
+    controls();
+    draw();
+  }
+  function reset() {
+    change(structuredClone(start));
+  }
+
+  /** From the plane to the picture, seen from above and a little from the left, and back. */
+  const screen = ([x, y], z = 0) => [middle[0] + scale * (x * Math.cos(TURN) - y * Math.sin(TURN)), middle[1] - scale * ((x * Math.sin(TURN) + y * Math.cos(TURN)) * LEAN + z * RISE)];
+  const plane = (px, py) => {
+    const a = (px - middle[0]) / scale, b = (middle[1] - py) / scale / LEAN;
+    return [a * Math.cos(TURN) + b * Math.sin(TURN), -a * Math.sin(TURN) + b * Math.cos(TURN)];
+  };
+
+  const d = (points) => (points.length > 2 ? `M${points.map((p) => p.map((v) => v.toFixed(1)).join(" ")).join("L")}Z` : "");
+  const cutting = (piece) => {
+    const k = knife();
+    return piece.corners.map((p) => {
+      const [x, y] = at(piece.map, p);
+      return k.normal[0] * x + k.normal[1] * y - k.offset;
+    });
+  };
+
+  function draw() {
+    if (!handles.length) controls();
+    const wide = figure.width, beside = wide > 560, size = beside ? wide * 0.56 : wide, other = beside ? wide - size - 12 : Math.min(wide, 300);
+    const f = model.get("folds"), creases = lines(), all = pieces(creases, f);
+    scale = size / 3.15;
+    middle = [size * 0.5, size * 0.43];
+    put(left, { viewBox: `0 0 ${size} ${size * 0.82}`, height: size * 0.82, style: `width:${size}px` });
+    const early = f % 1 > 0 && f % 1 <= 0.5;
+    const order = [...all].sort((p, q) => p.moving - q.moving || (p.moving && early ? q.layer - p.layer : p.layer - q.layer));
+    const shown = order.flatMap((piece) => {
+      const lift = 0.02 * piece.layer * (piece.moving ? f % 1 : 1), back = (piece.turned - (piece.moving && early)) % 2;
+      const project = (p) => screen(at(piece.map, p), height(creases, f, piece, p) + lift), u = cutting(piece);
+      return [
+        ...[1, -1].map((sign) => svg("path", { d: d(clip(piece.corners, u.map((v) => sign * v)).map(project)) || "M0 0", fill: sign > 0 ? "var(--blue)" : "var(--tint-b)", "fill-opacity": back ? 0.8 : 1 })),
+        svg("path", { d: d(piece.corners.map(project)), fill: back ? "var(--soft)" : "none", "fill-opacity": 0.18, stroke: "var(--ink)", "stroke-width": 0.9, "stroke-linejoin": "round" }),
+      ];
+    });
+    ground.replaceChildren(...shown);
+    handles.forEach(({ name, color, get, dot, diamond }, i) => {
+      const { normal: [a, b], offset } = line(...get()), c = [a * offset, b * offset], ends = [-1.45, 1.45].map((t) => [c[0] - t * b, c[1] + t * a]), [p, q] = ends.map((e) => screen(e));
+      const used = i >= creases.length || i < Math.ceil(f);
+      ground.append(svg("path", { d: `M${p}L${q}`, stroke: `var(--${color})`, "stroke-width": i < creases.length ? 1.6 : 2.6, "stroke-dasharray": i < creases.length ? "6 4" : null, opacity: used ? 1 : 0.45 }),
+        svg("text", { x: p[0] + 4, y: p[1] - 5 }, i < creases.length ? String(i + 1) : "knife"));
+      const grip = [c[0] - 1.2 * b, c[1] + 1.2 * a];
+      dot.at(...screen([c[0] + 0.5 * b, c[1] - 0.5 * a]), offset, `${name}, ${text(offset)} from the middle`);
+      diamond.at(...screen(grip), get()[0], `${name}, at ${text(get()[0], 0)} degrees`);
+    });
+    const flat = (p) => [other / 2 + (other / 2 - 6) * p[0], other / 2 - (other / 2 - 6) * p[1]];
+    put(right, { viewBox: `0 0 ${other} ${other}`, height: other, style: `width:${other}px;align-self:center`, "aria-label": `The sheet unfolded: ${summary()}` });
+    right.replaceChildren(
+      ...[1, -1].map((sign) => svg("path", { d: all.map((piece) => d(clip(piece.corners, cutting(piece).map((v) => sign * v)).map(flat))).join("") || "M0 0", fill: sign > 0 ? "var(--blue)" : "var(--tint-b)" })),
+      svg("path", { d: all.map((piece) => d(piece.corners.map(flat))).join(""), fill: "none", stroke: "var(--ink)", "stroke-width": 0.9, "stroke-dasharray": "4 3" }),
+    );
+    amount.set(f);
+    figure.read(summary());
+  }
+
+  function summary() {
+    const all = pieces(lines(), model.get("folds")), cut = all.filter((piece) => {
+      const u = cutting(piece);
+      return Math.max(...u) > 1e-9 && Math.min(...u) < -1e-9;
+    }).length, done = Math.floor(model.get("folds"));
+    return `${count(done, "fold")}${model.get("folds") > done ? " and a bit" : ""}: ${count(all.length, "piece")} of paper, and one straight cut becomes a border of ${count(cut, "straight piece")} (at most ${2 ** Math.ceil(model.get("folds"))}).`;
+  }
+
+  function numbers() {
+    const row = ([angle, offset], i) => html("tr", {}, html("th", { scope: "row" }, i < model.get("creases").length ? `crease ${i + 1}` : "knife"), html("td", {}, text(angle, 1)), html("td", {}, text(offset, 3)));
+    const head = ["line", "its normal, in degrees", "from the middle"].map((name) => html("th", { scope: "col" }, name));
+    return html("table", {}, html("caption", {}, `A network with ${count(Math.ceil(model.get("folds")), "hidden layer")} of four neurons`), html("thead", {}, html("tr", {}, ...head)), html("tbody", {}, ...[...model.get("creases"), model.get("knife")].map(row)));
+  }
+
+  controls();
+  draw();
+  return figure.remove;
+}
+
+export default { title, defaults, render };

@@ -1,0 +1,148 @@
+/** A wide network through a few points: what training makes of it, beside the smoothest fit that its neurons allow. */
+import { network, parts } from "../core/net.js";
+import { minimumNorm, pieces, spline, value } from "../core/spline.js";
+import { Trainer } from "../core/train.js";
+import { button, check, player, slider } from "../ui/controls.js";
+import { curve } from "../ui/curve.js";
+import { count, html, text } from "../ui/dom.js";
+import { frame } from "../ui/frame.js";
+
+const REACH = 3;
+const ALPHAS = [0.03, 0.1, 0.2, 0.3, 0.5, 1, 2, 5, 10];
+const title = "What does a wide network draw through its data?";
+
+export const defaults = { points: [[-2, -0.5], [-1, 0.8], [0, -0.6], [0.8, 0.9], [2, 0.2]], width: 60, alpha: 5, predicted: true };
+
+function render({ model, el }) {
+  const start = Object.fromEntries(Object.keys(defaults).map((key) => [key, model.get(key)]));
+  let net, trainer, done = 0;
+  const figure = frame(el, model, {
+    name: "smoothing", title, defaults, draw, reset, numbers,
+    about: "Squares are data. The blue curve is a network whose bends, the ticks at the foot, begin evenly spread and flat; training moves it to the data. "
+      + "Dashed: of all fits with the bends where they begin, the one with the smallest jumps, nearly a cubic spline.",
+    hints: ["[Tab] goes from point to point", "[←] [→] [↑] [↓] move it", "[Shift] makes large steps", "[Delete] takes it away"],
+  });
+  const plot = curve({
+    figure, label: "The data and the curve", range: () => ({ x: [-REACH, REACH], y: [-2, 2] }),
+    move: (i, x, y) => place(model.get("points").map((p, k) => (k === i ? [x, y] : p))),
+    moved: (i) => figure.say(`Point ${i + 1} at ${text(model.get("points")[i][0])}, ${text(model.get("points")[i][1])}.`),
+    remove: (i) => model.get("points").length > 2 && place(model.get("points").filter((_, k) => k !== i)),
+  });
+  figure.picture.append(plot.element);
+  const run = player({
+    step: () => {
+      if (done % 20 === 0) trainer.rate = safe();
+      done++;
+      return trainer.step() > 1e-13;
+    },
+    draw, ended: () => figure.say(summary()), perFrame: 4000, most: 60000, stepSize: 100,
+  });
+  const width = slider("neurons", [10, 20, 40, 60, 100, 200], model.get("width"), (v) => fresh({ width: v }));
+  const alpha = slider("scale α of the start", ALPHAS, model.get("alpha"), (v) => fresh({ alpha: v }));
+  const predicted = check("show the prediction", model.get("predicted"), (on) => {
+    figure.keep({ predicted: on });
+    draw();
+  });
+  figure.controls.append(
+    html("div", { class: "row" }, run.element, button("Start again", () => fresh({})), button("Add a point", add)),
+    html("div", { class: "row" }, alpha.element, width.element, predicted.element),
+  );
+
+  /** Half of the neurons face right, half left, at the middles of equal cells. */
+  function neurons() {
+    const h = model.get("width") / 2, beta = Array.from({ length: h }, (_, i) => REACH * ((2 * i + 1) / h - 1));
+    return { beta: [...beta, ...beta], side: [...beta.map(() => 1), ...beta.map(() => -1)] };
+  }
+  const sorted = () => [...model.get("points")].sort((a, b) => a[0] - b[0]);
+
+  function fresh(changes) {
+    run.pause(true);
+    figure.keep(changes);
+    const { beta, side } = neurons(), a = model.get("alpha"), data = sorted();
+    net = network([side.map((s) => [s * a]), [side.map(() => 0)]], [beta.map((b, i) => -side[i] * a * b), [0]]);
+    const free = new Array(net.theta.length).fill(true);
+    free[free.length - 1] = false;
+    trainer = new Trainer(net, data.map((p) => p[0]), data.map((p) => p[1]), { loss: "half_sum", optimizer: "gd", free });
+    done = 0;
+    draw();
+  }
+
+  /** The longest step that is safe for gradient descent: one over the sum of all squared gradients, which bounds the curvature. */
+  function safe() {
+    const h = model.get("width"), { theta } = net;
+    let sum = 0;
+    for (const x of trainer.x) {
+      for (let i = 0; i < h; i++) {
+        const z = theta[i] * x + theta[h + i];
+        if (z > 0) sum += z * z + theta[2 * h + i] ** 2 * (x * x + 1);
+      }
+    }
+    return 1 / Math.max(sum, 1e-9);
+  }
+
+  function place(points) {
+    figure.keep({ points });
+    const data = sorted();
+    trainer.x = data.map((p) => p[0]);
+    trainer.y = data.map((p) => p[1]);
+    draw();
+  }
+
+  function add() {
+    const data = sorted(), gaps = data.slice(1).map((p, i) => p[0] - data[i][0]), k = gaps.indexOf(Math.max(...gaps));
+    place([...model.get("points"), [(data[k][0] + data[k + 1][0]) / 2, 0].map((v) => Math.round(v * 100) / 100)]);
+    figure.say("A point was added in the widest gap.");
+  }
+
+  function reset() {
+    width.set(start.width);
+    alpha.set(start.alpha);
+    predicted.set(start.predicted);
+    fresh(structuredClone(start));
+  }
+
+  const hinged = () => {
+    const { weights, biases } = parts(net);
+    return spline(weights[0].map((w) => w[0]), biases[0], weights[1][0], biases[1][0]);
+  };
+  function prediction() {
+    const { beta, side } = neurons(), data = sorted(), mu = minimumNorm(data.map((p) => p[0]), data.map((p) => p[1]), beta, side);
+    return mu && { hinges: beta.map((b, i) => ({ beta: b, mu: mu[i], side: side[i] })), offset: 0 };
+  }
+  const line = (f) => [-REACH, ...pieces(f).knots.filter((x) => Math.abs(x) < REACH), REACH].map((x) => [x, value(f, x)]);
+
+  function draw() {
+    if (!trainer) return;
+    const f = hinged(), p = model.get("predicted") ? prediction() : null;
+    plot.draw({
+      tall: Math.max(220, Math.min(320, 0.46 * figure.width)), points: model.get("points"), xName: "x",
+      lines: [...(p ? [{ points: line(p), color: "orange", dashes: "7 4", width: 2 }] : []), { points: line(f), color: "blue" }],
+      ticks: f.hinges.map((h) => h.beta).filter((x) => Math.abs(x) <= REACH),
+    });
+    figure.read(summary());
+  }
+
+  /** How far the curve is from the prediction, at worst between the first and the last point. */
+  function gap() {
+    const f = hinged(), p = prediction(), data = sorted(), low = data[0][0], high = data.at(-1)[0];
+    if (!p) return NaN;
+    return Math.max(...Array.from({ length: 201 }, (_, i) => low + ((high - low) * i) / 200).map((x) => Math.abs(value(f, x) - value(p, x))));
+  }
+  const corners = () => pieces(hinged()).knots.length;
+  function summary() {
+    const loss = trainer.loss();
+    return `${count(done, "step")}, loss ${text(loss, 4)}. ` + (loss < 1e-3 && model.get("predicted") ? `Largest gap to the prediction: ${text(gap(), 3)}.` : `${count(corners(), "corner")}.`);
+  }
+
+  function numbers() {
+    const f = hinged(), p = prediction();
+    const row = ([x, y]) => html("tr", {}, ...[x, y, value(f, x), p ? value(p, x) : NaN].map((v) => html("td", {}, text(v, 4))));
+    const head = ["x", "y", "network", "prediction"].map((name) => html("th", { scope: "col" }, name));
+    return html("table", {}, html("caption", {}, "Data and fits"), html("thead", {}, html("tr", {}, ...head)), html("tbody", {}, ...sorted().map(row)));
+  }
+
+  fresh({});
+  return figure.remove;
+}
+
+export default { title, defaults, render };

@@ -1,0 +1,75 @@
+/** The picture that several figures share: a curve over a line, data to drag, and bends to drag. */
+import { axes, path, scales } from "./axes.js";
+import { put, svg, text } from "./dom.js";
+import { handle } from "./handle.js";
+
+const round = (v) => Math.round(v * 100) / 100;
+
+/**
+ * @typedef {{ x: [number, number], y: [number, number] }} Range
+ * @param {{ figure: any, label: string, range: () => Range, move?: (i: number, x: number, y: number) => void, moved?: (i: number) => void,
+ *   remove?: (i: number) => void, bend?: (i: number, beta: number) => void, bent?: (i: number) => void }} how `move` and `bend` are
+ *   called while a point or a bend is held, `moved` and `bent` when it is let go
+ */
+export function curve({ figure, label, range, move, moved, remove, bend, bent }) {
+  const element = svg("svg", { role: "group", "aria-label": label }), back = svg("g", { "aria-hidden": "true" }), front = svg("g");
+  element.append(back, front);
+  let view = null, points = [], bends = [], now = { points: [], bends: [] };
+
+  const limited = ([low, high], v) => Math.max(low, Math.min(high, v));
+  function pointHandle(i) {
+    const go = (x, y) => move(i, round(limited(range().x, x)), round(limited(range().y, y)));
+    return handle({
+      label: `point ${i + 1}`, kind: "square", color: "ink", size: 5.5,
+      drag: (px, py) => go(view.ux(px), view.uy(py)),
+      move: (dx, dy, far) => go(now.points[i][0] + dx * (far ? 0.5 : 0.05), now.points[i][1] + dy * (far ? 0.5 : 0.05)),
+      release: () => moved?.(i), remove: remove && (() => remove(i)),
+    });
+  }
+  function bendHandle(i) {
+    const go = (x) => bend(i, round(limited(range().x, x)));
+    return handle({
+      label: `bend ${i + 1}`, color: "orange",
+      drag: (px) => go(view.ux(px)), move: (dx, dy, far) => go(limited(range().x, now.bends[i][0]) + (dx || dy) * (far ? 0.5 : 0.05)),
+      release: () => bent?.(i),
+    });
+  }
+  const many = (list, n, make) => {
+    while (list.length > n) list.pop().element.remove();
+    while (list.length < n) {
+      list.push(make(list.length));
+      front.append(list.at(-1).element);
+    }
+  };
+
+  return {
+    element,
+    get view() {
+      return view;
+    },
+    /**
+     * @param {{ tall: number, lines: { points: number[][], color: string, width?: number, dashes?: string }[], points?: number[][],
+     *   bends?: number[][], ticks?: number[], chosen?: number, xName?: string, yName?: string }} what lines in numbers; bends and points are
+     *   handles; ticks are small marks at the foot
+     */
+    draw({ tall, lines, points: data = [], bends: corners = [], ticks = [], chosen = -1, xName, yName }) {
+      const wide = figure.width, box = { left: 40, top: 6, width: wide - 56, height: tall - (xName ? 42 : 28) }, r = range();
+      now = { points: data, bends: corners };
+      view = scales(box, r);
+      put(element, { viewBox: `0 0 ${wide} ${tall}`, height: tall });
+      const drawn = lines.filter((l) => l.points.length > 1).map((l) => svg("path", { d: path(view, l.points), fill: "none", stroke: `var(--${l.color})`, "stroke-width": l.width ?? 2.5, "stroke-dasharray": l.dashes, "stroke-linejoin": "round" }));
+      const inside = svg("svg", { x: box.left, y: box.top, width: box.width, height: box.height, overflow: "hidden" }, svg("g", { transform: `translate(${-box.left} ${-box.top})` }, ...drawn));
+      const foot = box.top + box.height, small = ticks.map((t) => `M${view.x(t).toFixed(1)} ${foot}v-9`).join("");
+      back.replaceChildren(axes(view, { xName, yName }), inside, svg("path", { d: small || "M0 0", stroke: "var(--orange)", "stroke-width": 1.5, fill: "none" }));
+      many(points, move ? data.length : 0, pointHandle);
+      if (!move) back.append(...data.map((p) => svg("path", { d: "M-5 -5H5V5H-5Z", transform: `translate(${view.x(p[0])} ${view.y(p[1])})`, fill: "var(--ink)", stroke: "var(--paper)" })));
+      else data.forEach((p, i) => points[i].at(view.x(p[0]), view.y(p[1]), p[0], `at ${text(p[0])}, ${text(p[1])}`));
+      many(bends, corners.length, bendHandle);
+      corners.forEach(([x, y], i) => {
+        const off = x < r.x[0] || x > r.x[1], at = limited(r.x, x);
+        bends[i].dress({ kind: off ? (x > at ? "right" : "left") : "dot", color: chosen < 0 || i === chosen ? "orange" : "soft", size: 7 });
+        bends[i].at(view.x(at), view.y(limited(r.y, y)), at, `at ${text(x)}${off ? ", off the page" : ""}`);
+      });
+    },
+  };
+}
