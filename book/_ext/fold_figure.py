@@ -15,7 +15,6 @@ from matplotlib.patches import PathPatch
 from matplotlib.path import Path
 
 from foldnet import ReLUNet, plots
-from foldnet.explore import explore
 from foldnet.geometry.polygons import chord, clip
 
 # A crease is (normal, offset): the side with normal . p < offset is folded over to the other. The cut is normal . p + offset = 0.
@@ -23,7 +22,6 @@ SHEETS = {
     "in strips": ([((1, 0), 0.0), ((-1, 0), -0.5), ((1, 0), 0.25)], ((-2.4, 1.0), 0.9)),
     "like a paper star": ([((1, 0), 0.0), ((0, 1), 0.0), ((math.sqrt(0.5), -math.sqrt(0.5)), 0.0)], ((-1.0, -1.55), 0.92)),
 }
-STEPS = [i / 4 for i in range(13)]
 FRONT, BACK = (plots.COLORS["blue"], "#f6f1e4"), ("#00507d", "#e3d9c0")
 EDGE, KNIFE = "#5b5548", plots.COLORS["orange"]
 ALT = (
@@ -32,9 +30,9 @@ ALT = (
 )
 
 
-def figure() -> explore:
-    """The figure of the title page."""
-    return explore(draw, alt=ALT, labels={"sheet": "folded"}, start={"folds": 2.25}, sheet=list(SHEETS), folds=STEPS)
+def still(sheet: str = "like a paper star", folds: float = 2.25) -> str:
+    """The picture of the title page where no script runs."""
+    return plots.image(draw(sheet, folds), ALT.format(sheet=sheet, folds=folds))
 
 
 def network(sheet: str, folds: float, shadow: bool = False) -> ReLUNet:

@@ -24,10 +24,13 @@ def book_map(site) -> str:
 
 
 def fold(site) -> str:
-    """The interactive figure; drawn by `fold_figure`, kept as plain HTML."""
+    """The sheet to fold and to cut, live; where no script runs, a drawing of it by `fold_figure`."""
     import fold_figure
 
-    return f"```{{raw}} html\n{fold_figure.figure().html}\n```"
+    from foldnet.live import live
+
+    figure = live("sheet")
+    return f"```{{raw}} html\n{figure.html.replace(figure.still, fold_figure.still())}\n```"
 
 
 def _chapter(site, chapter: plan.Chapter) -> tuple[plan.Chapter, str | None, str | None, Counter]:

@@ -23,7 +23,8 @@ def lighten(app: Sphinx, error: Exception | None) -> None:
     if error is not None or app.builder.format != "html":
         return
     out = Path(app.outdir)
-    pages = {path: path.read_text(encoding="utf-8") for path in out.rglob("*.html")}
+    alone = out / "_static" / "live"
+    pages = {path: path.read_text(encoding="utf-8") for path in out.rglob("*.html") if path.parent != alone}
     for path, text in pages.items():
         lighter = ICON_SCRIPT.sub("", text)
         if 'class="math' not in text and 'class="tex"' not in text:
@@ -35,6 +36,16 @@ def lighten(app: Sphinx, error: Exception | None) -> None:
     for folder in out.glob("_static/vendor/fontawesome/*"):
         shutil.rmtree(folder / "js", ignore_errors=True)
         keep_icons(folder, "\n".join([*pages.values(), *theme]))
+    write_live_pages(alone)
+
+
+def write_live_pages(folder: Path) -> None:
+    """Each live figure as a page that stands alone, for those who take it elsewhere."""
+    from foldnet.live import figures, live
+
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in figures():
+        (folder / f"{name}.html").write_text(live(name).page(), encoding="utf-8")
 
 
 def share_live_scripts(text: str, page: Path, out: Path) -> str:

@@ -20,6 +20,7 @@ import errata_page
 import health_page
 import landing_page
 import ledger_page
+import playground_page
 import terms
 from docutils import nodes
 from sphinx.application import Sphinx
@@ -68,12 +69,16 @@ class Maker:
 CLAIMS = ("book/plan.yml", "book/claims/**/*.yml", "foldnet/plan.py", "foldnet/ledger.py", "foldnet/claims.py")
 RECORDS = (*CLAIMS, "book/**/*.ipynb", "_toc.yml", "book/_ext/*_page.py", "book/_ext/templates.py", "book/_ext/templates/*")
 MAKERS = {
+    "playground": Maker(playground_page.write, ("foldnet/live/*.py", "foldnet/live/bundles/*", "book/_ext/playground_page.py")),
     "ledger": Maker(ledger_page.write, RECORDS, math=True, script="ledger.js"),
     "errata": Maker(errata_page.write, RECORDS),
     "health": Maker(health_page.write, (*RECORDS, "book/data/runtimes.json", "requirements.txt", "tests/**/*.py")),
     "counts": Maker(landing_page.counts, RECORDS),
     "map": Maker(landing_page.book_map, RECORDS),
-    "fold": Maker(landing_page.fold, ("book/_ext/*fold*.py", "foldnet/nets.py", "foldnet/plots.py", "foldnet/explore.py")),
+    "fold": Maker(
+        landing_page.fold,
+        ("book/_ext/*fold*.py", "foldnet/nets.py", "foldnet/plots.py", "foldnet/live/*.py", "foldnet/live/bundles/*"),
+    ),
     "glossary": Maker(terms.write, ("book/plan.yml", "book/**/*.ipynb", "foldnet/plan.py", "book/_ext/terms.py"), math=True),
     "modules": Maker(api_page.write, ("foldnet/**/*.py", "book/_ext/api_page.py")),
 }

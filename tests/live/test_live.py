@@ -81,7 +81,7 @@ def test_the_scripts_are_built_from_the_sources(tmp_path):
     built = {p.name: p.read_bytes() for p in (tmp_path / "built").iterdir()}
     stored = {p.name: p.read_bytes() for p in BUNDLES.iterdir()}
     assert set(built) == set(stored)
-    assert [name for name in built if built[name] != stored[name]] == [], "run `npm ci && npm run build` in live/"
+    assert [name for name in built if built[name] != stored[name]] == [], "python -m tools.live builds them"
 
 
 def test_no_notebook_holds_a_stale_figure():
@@ -94,4 +94,20 @@ def test_no_notebook_holds_a_stale_figure():
                 for name, stored in re.findall(r'data-live="(\w+)" data-live-hash="(\w+)"', html):
                     if name not in figures() or stored != figures()[name]["hash"] or script(name) not in html:
                         stale.append(f"{path.relative_to(ROOT)}: {name}")
-    assert stale == [], "run these chapters again"
+    assert stale == [], "python -m tools.live brings them up to date"
+
+
+def test_a_stale_figure_is_brought_up_to_date_and_nothing_else_changes(tmp_path):
+    from tools.live import refresh
+
+    now = live("breakpoints", ratio=2)
+    old = now.html.replace(now.hash, "0123456789ab").replace(script("breakpoints"), "old")
+    outputs = [{"output_type": "display_data", "data": {"text/html": old.splitlines(keepends=True), "text/plain": ["x"]}}]
+    cells = [{"cell_type": "code", "source": ["live('breakpoints', ratio=2)"], "outputs": outputs}]
+    path = tmp_path / "a.ipynb"
+    path.write_text(json.dumps({"cells": cells}, indent=1) + "\n", encoding="utf-8")
+    assert refresh(path)
+    made = json.loads(path.read_text(encoding="utf-8"))["cells"][0]
+    assert "".join(made["outputs"][0]["data"]["text/html"]) == now.html
+    assert made["outputs"][0]["data"]["text/plain"] == ["x"]
+    assert not refresh(path)

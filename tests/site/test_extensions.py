@@ -473,10 +473,23 @@ def area(polygon: np.ndarray) -> float:
 def test_the_figure_is_light_and_says_what_it_shows():
     import fold_figure
 
-    figure = fold_figure.figure()
-    assert len(figure.html.encode()) < 400_000
+    picture = fold_figure.still("in strips", 3.0)
+    assert len(picture.encode()) < 100_000
     assert isinstance(fold_figure.network("in strips", 3.0), ReLUNet)
-    assert "after 3 folds, folded in strips" in fold_figure.ALT.format(folds="3", sheet="in strips")
+    assert "after 3.0 folds, folded in strips" in picture
+
+
+def test_the_sheet_of_the_title_page_is_that_of_the_live_figure():
+    """The two sheets that the live figure begins with are those of the drawing: the same function of the plane."""
+    import fold_figure
+
+    from foldnet.live import live
+    from foldnet.live.stills import folding_network
+
+    state, points = live("sheet").state, np.random.default_rng(0).uniform(-1, 1, (200, 2))
+    cut, drawn = folding_network(state["creases"], state["knife"], 3), fold_figure.network("like a paper star", 3.0)
+    normal = np.linalg.norm(fold_figure.SHEETS["like a paper star"][1][0])
+    assert np.abs(cut(points).numpy() - drawn(points).numpy() / normal).max() < 2e-3  # angles to a hundredth of a degree
 
 
 # ---- live figures ------------------------------------------------------------------------------------------------------

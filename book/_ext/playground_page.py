@@ -1,0 +1,43 @@
+"""The playground: every live figure on one page, each with what is needed to take it elsewhere."""
+
+from __future__ import annotations
+
+import html
+
+# Where each figure belongs, in the order of the page, and a question to begin with.
+FIGURES = {
+    "sheet": ("index", "Three folds can turn one cut into eight straight pieces. Find a sheet where they make only four."),
+    "breakpoints": ("splines/breakpoints", "Press *Draw again* ten times. What share of all bends lies between −1 and 1?"),
+    "landscape": ("splines/landscape", "Find a place for the orange bend where *Descend* does nothing, though the loss is high."),
+    "smoothing": ("splines/smoothing", "Train with α = 5, then with α = 0.1. Who moves: the curve, or its bends as well?"),
+    "optima": ("boolean/optima", "Drop 200 starts. How many find a perfect fit, and where do the others stay?"),
+    "swaps": ("boolean/swaps", "Parity of three inputs can be seen with three changes of colour. Can you find the line?"),
+    "folding": ("growth/folding", "Fold at a mistake and train on. Does the crease stay where you put it?"),
+    "polytopes": (None, "Train, then add a layer: do the lines of the second layer cross those of the first straight?"),
+}
+
+
+def write(site) -> str:
+    """One section a figure: its question, the figure, its chapter, and how to take it elsewhere."""
+    from foldnet.live import figures, live
+
+    if missing := set(figures()) ^ set(FIGURES):
+        site.warn("the playground and the live figures differ in %s", ", ".join(sorted(missing)))
+    parts = []
+    for name, (page, question) in FIGURES.items():
+        figure = live(name)
+        address = site.address(page) if page and page != "index" else None
+        chapter = f"Its chapter: [{page.split('/')[1]}](/book/{page}.ipynb)." if address else ""
+        parts.append(f"## {figure.title}\n\n{question} {chapter}\n\n```{{raw}} html\n{figure.html}\n{_take(name)}\n```\n")
+    return "\n".join(parts)
+
+
+def _take(name: str) -> str:
+    """A page that stands alone, and the lines that put it elsewhere."""
+    line = f'<iframe src="{name}.html" title="{name}" width="100%" height="820" style="border:0"></iframe>'
+    return (
+        f'<details><summary>Take it with you</summary>\n<p><a href="../_static/live/{name}.html" download>{name}.html</a> '
+        "is one file, complete in itself (code under the MIT licence, words under CC BY 4.0). Put beside a page:</p>\n"
+        f"<pre><code>{html.escape(line)}</code></pre>\n<p>In a notebook:</p>\n"
+        f'<pre><code>from foldnet.live import live\nlive("{name}")</code></pre></details>'
+    )
