@@ -65,7 +65,7 @@ function render({ model, el }) {
     },
     draw, ended: () => figure.say(tally()), name: `Drop ${STARTS} starts`, perFrame: 40, most: 1e6, stepSize: STEPS / 200,
   });
-  put(drop.one, { hidden: true });
+  drop.one.remove();
   put(drop.play, { class: null });
   figure.controls.append(html("div", { class: "row" }, run.element, button("Another start", () => {
     const [w, b, o, c] = draws();

@@ -49,7 +49,7 @@ function render({ model, el }) {
     },
     draw, ended: () => figure.say(summary()), name: "Fold", perFrame: 1, most: 1000,
   });
-  put(run.one, { hidden: true });
+  run.one.remove();
   run.play.addEventListener("click", () => {
     if (!run.running()) return;
     const all = model.get("creases").length;

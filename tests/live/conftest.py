@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import json
 import math
 import shutil
 import sys
@@ -124,17 +126,23 @@ def _number(text: str) -> float:
         return math.nan
 
 
+@functools.cache
+def written(name: str, frame: bool, state: str) -> str:
+    """A page with the figure, or with a sandbox that holds it."""
+    from foldnet.live import live
+
+    figure = live(name, **json.loads(state))
+    return f"<!doctype html><title>x</title>{figure.embed()}" if frame else figure.page()
+
+
 @pytest.fixture
 def show(chromium, tmp_path):
     """`show("breakpoints", ratio=2)` opens a page with that figure, from a file; `context` and `anchor` go to the browser."""
-    from foldnet.live import live
-
     opened = []
 
     def new(name: str, anchor: str = "", context: dict | None = None, frame: bool = False, **state) -> Shown:
-        figure = live(name, **state)
         path = tmp_path / f"{name}{len(opened)}.html"
-        path.write_text(f"<!doctype html><title>x</title>{figure.embed()}" if frame else figure.page(), encoding="utf-8")
+        path.write_text(written(name, frame, json.dumps(state)), encoding="utf-8")
         opened.append(Shown(chromium, path, anchor, **(context or {})))
         return opened[-1]
 

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import json
 import re
+from itertools import pairwise
 
 import numpy as np
 import pytest
+import torch
 
 from foldnet import ReLUNet
+from foldnet.boolean.optima import data, levels
+from foldnet.boolean.swaps import changes, swaps
 from foldnet.geometry.boundaries import margin
+from foldnet.geometry.regions import regions
 from foldnet.growth.folding import fold
 from foldnet.live import figures, live
 from foldnet.splines.breakpoints import spline
+from foldnet.splines.landscape import breakpoint_slice
+from foldnet.splines.smoothing import grid, minimum_norm
 from foldnet.train import fit
 
 pytestmark = pytest.mark.browser
@@ -106,7 +113,7 @@ def test_a_link_carries_the_state(show, name):
     again.button("Share this").click()
     assert again.page.get_by_role("textbox", name="the line of Python", exact=True).input_value() == line
     made = eval(line, {"live": live})
-    assert made.state == live(name).state
+    assert made.state == again.state(), "Python takes the line as it stands"
     assert show(name, anchor=f"#live-{name}=nonsense").errors == []
 
 
@@ -280,6 +287,139 @@ def test_own_points_can_be_put_in_and_taken_away(show):
     window.page.get_by_role("combobox").select_option("erase")
     plot.click(position={"x": 101, "y": 101})
     assert "among 1 point " in window.readout()
+
+
+# ---- landscape, smoothing, optima ------------------------------------------------------------------------------------------
+
+
+def test_the_loss_and_the_pull_on_a_bend_are_those_of_the_package(show):
+    state = live("landscape").state
+    points = np.array(sorted(state["points"]))
+    f = spline(ReLUNet([np.array(state["w"])[:, None], [state["v"]]], [state["b"], [state["offset"]]]))
+    window = show("landscape", context={"reduced_motion": "reduce"})
+    want = breakpoint_slice(f, 1, points[:, 0], points[:, 1])
+    assert f"loss {((f(points[:, 0]) - torch.tensor(points[:, 1])) ** 2).sum() / 2:.3f}" in window.readout()
+    rows = window.table()
+    assert [row[2] for row in rows] == pytest.approx(want.curvature.tolist(), abs=1e-3)
+    assert [row[3] for row in rows[:-1]] == pytest.approx(want.minimizers.tolist()[:-1], abs=1e-3)
+    window.button("Descend").click()
+    window.said("It has come to rest")
+    place = float(re.search(r"Bend at (\S+),", window.readout())[1].replace("−", "-"))
+    inside = [m for m, (low, high) in zip(want.minimizers.tolist(), pairwise([-9, *points[:, 0], 9])) if low < m < high]
+    assert min(abs(place - m) for m in inside) < 0.006
+
+
+def test_a_lonely_bend_is_not_pulled(show):
+    window = show("landscape")
+    bend = window.page.get_by_role("slider", name="bend 2")
+    bend.focus()
+    for _ in range(5):
+        bend.press("Shift+ArrowRight")
+    assert "flat, nothing pulls" in window.readout()
+    window.button("Descend").click()
+    window.said("Bend at 2.60")
+
+
+def test_training_ends_at_the_smallest_fit(show):
+    window = show("smoothing", context={"reduced_motion": "reduce"})
+    window.button("Train").click()
+    window.page.locator(".said", has_text="Largest gap").wait_for(state="attached", timeout=30_000)
+    points = np.array(sorted(live("smoothing").state["points"]))
+    fit_ = minimum_norm(points[:, 0], points[:, 1], *grid(60, 3.0, facing="both"))
+    for x, y, network, predicted in window.table():
+        assert predicted == pytest.approx(y, abs=1e-3)
+        assert network == pytest.approx(float(fit_(np.array([x]))[0]), abs=0.01)
+    assert float(re.search(r"prediction: (\d+\.\d+)", window.readout())[1]) < 0.02
+
+
+def test_a_point_is_moved_added_and_taken_away_by_keys(show):
+    window = show("smoothing")
+    point = window.page.get_by_role("slider", name="point 1")
+    point.focus()
+    point.press("Shift+ArrowUp")
+    assert window.state()["points"][0] == pytest.approx([-2.0, 0.0])
+    window.button("Add a point").click()
+    assert len(window.state()["points"]) == 6
+    point.focus()
+    point.press("Delete")
+    assert len(window.state()["points"]) == 5
+
+
+def test_dropped_starts_end_at_the_three_losses(show):
+    window = show("optima", context={"reduced_motion": "reduce"})
+    window.button("Drop 200 starts").click()
+    window.page.locator(".said", has_text="200 starts").wait_for(state="attached", timeout=60_000)
+    at0, at83, at4 = map(int, re.search(r"(\d+) at 0, (\d+) at 8/3, (\d+) at 4", window.readout()).groups())
+    how = {"loss": "half_sum", "optimizer": "gd", "lr": 0.01, "epochs": 4000, "progress": False}
+    nets = fit(ReLUNet.random((1, 2, 1), batch=2000, seed=0), *data(), **how).net
+    share = np.bincount(levels(nets)[levels(nets) >= 0], minlength=3) / 2000
+    for found, expected in zip((at0, at83, at4), share):
+        assert found / 200 == pytest.approx(expected, abs=4.5 * np.sqrt(max(expected, 0.01) / 200))
+    assert at0 + at83 + at4 > 180
+
+
+# ---- swaps, the sheet, polytopes -------------------------------------------------------------------------------------------
+
+
+def test_the_cube_is_turned_painted_and_answered(show):
+    window = show("swaps")
+    state = window.state()
+    assert f"{changes(np.array(state['table'], bool), np.array(state['weights']))} changes" in window.readout()
+    grip = window.page.get_by_role("slider", name="turn the cube")
+    grip.focus()
+    for key in ("ArrowRight", "Shift+ArrowUp", "ArrowLeft"):
+        grip.press(key)
+    turned = window.state()
+    assert turned["weights"] != state["weights"]
+    assert f"Along this line: {changes(np.array(state['table'], bool), np.array(turned['weights']))} change" in window.readout()
+    window.button("Tell me the answer").click()
+    assert "The swaps value is 3" in window.readout()
+    window.page.get_by_role("button", name="corner 000").click()
+    assert window.state()["table"][0] == 1 - state["table"][0]
+    window.page.get_by_role("combobox").select_option("4")
+    window.button("Tell me the answer").click()
+    assert f"The swaps value is {swaps(np.array(window.state()['table'], bool))}" in window.readout()
+
+
+def test_the_sheet_is_folded_where_one_likes(show):
+    window = show("sheet")
+    assert "8 pieces of paper" in window.readout()
+    window.page.get_by_role("slider", name="folds").fill("20")
+    assert window.readout().startswith("1 fold: 2 pieces of paper, and one straight cut becomes a border of 2 straight pieces")
+    dot = window.page.get_by_role("slider", name="move crease 1")
+    dot.focus()
+    dot.press("Shift+ArrowRight")
+    assert window.state()["creases"][0] == [0, 0.2]
+    window.button("Add a fold").click()
+    assert len(window.state()["creases"]) == 4
+    assert window.readout().startswith("4 folds")
+    handle = window.page.get_by_role("slider", name="turn the knife")
+    handle.focus()
+    handle.press("ArrowRight")
+    assert window.state()["knife"][0] == pytest.approx(238.2, abs=0.06)
+
+
+def test_the_pieces_of_the_plane_are_counted_and_told(show):
+    window = show("polytopes")
+    state = window.state()
+    weights, biases, rest = [], [], np.array(state["theta"])
+    for fan, out in pairwise([2, *state["hidden"], 1]):
+        weights.append(rest[: fan * out].reshape(out, fan))
+        biases.append(rest[fan * out : fan * out + out])
+        rest = rest[fan * out + out :]
+    net = ReLUNet(weights, biases)
+    slope = net.jacobian(np.array([state["probe"]]))[0, 0].numpy()
+    told = re.search(r"f = (\S+) x₁ ([+−]) (\S+) x₂", window.readout())
+    assert float(told[1].replace("−", "-")) == pytest.approx(slope[0], abs=0.006)
+    assert float(told[3]) * (1 if told[2] == "+" else -1) == pytest.approx(slope[1], abs=0.006)
+    count = int(re.search(r"([\d,]+) linear piece", window.readout())[1].replace(",", ""))
+    edge = 1.1
+    assert count == len(regions(net, [[-edge, -edge], [edge, -edge], [edge, edge], [-edge, edge]]))
+    before = state["theta"]
+    window.button("10 steps").click()
+    assert window.state()["theta"] != before
+    window.button("Add a layer").click()
+    assert window.readout().startswith("2-8-8-8-1")
 
 
 # ---- Firefox ---------------------------------------------------------------------------------------------------------------
