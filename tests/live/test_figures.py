@@ -112,6 +112,7 @@ def test_a_link_carries_the_state(show, name):
     again = show(name, anchor=link[link.index("#") :])
     again.button("Share this").click()
     assert again.page.get_by_role("textbox", name="the line of Python", exact=True).input_value() == line
+    again.button("Share this").click()
     made = eval(line, {"live": live})
     assert made.state == again.state(), "Python takes the line as it stands"
     assert show(name, anchor=f"#live-{name}=nonsense").errors == []
