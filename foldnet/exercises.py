@@ -42,6 +42,22 @@ def selfcheck_value(name: str, value, expected, tol: float = 1e-6) -> None:
     print(value_verdict(name, value, expected, tol))
 
 
+def drawn(figure, curves: int = 1) -> bool:
+    """Whether a figure shows something: labels at both axes, and at least so many lines of two or more finite points.
+
+    Takes a matplotlib figure, or what a judge sees of one: a list with `xlabel`, `ylabel` and `lines` of each of its axes.
+    """
+    for axes in figure if isinstance(figure, list) else figure.axes:
+        if isinstance(axes, dict):
+            labels, lines = (axes["xlabel"], axes["ylabel"]), list(axes["lines"])
+        else:
+            labels, lines = (axes.get_xlabel(), axes.get_ylabel()), [line.get_xydata().T for line in axes.get_lines()]
+        shown = [line for line in lines if np.shape(line)[1] > 1 and np.isfinite(np.asarray(line, dtype=float)).all()]
+        if all(label.strip() for label in labels) and len(shown) >= curves:
+            return True
+    return False
+
+
 def verdict(answer: Callable, cases: Cases | Callable[[], Cases], tol: float = 1e-6, mistakes: Mapping | None = None) -> str:
     """The line that `selfcheck` prints."""
     drawn: Any = cases() if callable(cases) else cases
@@ -82,6 +98,7 @@ def _judged(what: str, verb: str, given, expected, tol: float) -> str | None:
             right = False
         return None if right else f"keep working: {what} {verb} {_short(given)}, which is not right"
     try:
+        given = given.detach() if hasattr(given, "detach") else given  # a tensor that is being trained is a number too
         given, wanted = np.asarray(given, dtype=float), np.asarray(expected, dtype=float)
     except (TypeError, ValueError):
         return f"keep working: {what} {verb} {given!r}, not a number"

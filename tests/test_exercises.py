@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from foldnet import exercises
-from foldnet.exercises import value_verdict, verdict
+from foldnet.exercises import drawn, value_verdict, verdict
 
 CASES = [((1.0, 2.0), 2.0), ((3.0, 4.0), 12.0)]
 
@@ -124,3 +124,29 @@ def test_a_known_mistake_is_named_only_where_it_is_made_throughout():
     assert exercises.verdict(lambda x: np.cos(x), draw, mistakes=mistakes).startswith("correct")
     assert "this is" not in exercises.verdict(lambda x: np.sin(x) if x > 1.9 else 7.0, draw, mistakes=mistakes)
     assert exercises.verdict(lambda x: None, draw, mistakes=mistakes).startswith("missing")
+
+
+def test_a_blank_figure_shows_nothing():
+    """Neither axes without lines, nor lines without labels or numbers; the same for what a judge sees of a figure."""
+    from foldnet import plots
+
+    fig, ax = plots.subplots()
+    assert not drawn(fig)
+    ax.set(xlabel="x", ylabel="y")
+    assert not drawn(fig)
+    ax.plot([1, 2], [np.nan, np.nan])
+    ax.plot([1], [1])
+    assert not drawn(fig)
+    ax.plot([1, 2], [3, 4])
+    assert drawn(fig)
+    assert not drawn(fig, 2)
+    seen = {"xlabel": "x", "ylabel": "y", "lines": [np.array([[1, 2], [3, 4]])]}
+    assert drawn([seen])
+    assert not drawn([seen | {"xlabel": " "}])
+    assert not drawn([seen | {"lines": []}])
+
+
+def test_a_tensor_that_is_being_trained_is_a_number():
+    import torch
+
+    assert value_verdict("x", torch.tensor([1.0, 2.0], requires_grad=True), [1, 2]) == "correct: x"

@@ -38,7 +38,6 @@ def solved(problems: source.ProblemSet, release: dict, **changed: str) -> dict:
     """The student version with the solution filled in, but for the changed answers (with _ for -)."""
     made = copy.deepcopy(release)
     answers = {cell.name: cell.source for cell in problems.of("answer")}
-    answers["errors"] = answers["errors"].replace("range(200)", "range(60)")
     answers |= {name.replace("_", "-"): text for name, text in changed.items()}
     for cell in made["cells"]:
         if cell["id"] in answers:
@@ -76,7 +75,7 @@ def correct(problems, release):
 def partly(problems, release):
     wrong = {"chain": distractor(problems, "chain"), "aim": distractor(problems, "aim")}
     made = solved(problems, release, **wrong, conclusion=source.TEXT_STUB)
-    return Submission(written(made), TESTS - 1.5 - 3, BY_HAND - 4)  # three of five cases, and one of three
+    return Submission(written(made), TESTS - 1 - 3, BY_HAND - 4)  # four of six cases, and one of three
 
 
 @animal
@@ -171,8 +170,7 @@ sys.settrace(lambda *a: None)
 import _answers
 _answers.encode = lambda value: {"is": "code", "text": "__import__('os')._exit(0)"}
 _answers.reply = lambda request: print(request)
-chain = law = aim = needed = farthest = farthest_figure = fit_error = yes
-errors = Yes(0)
+chain = law = aim = needed = farthest = farthest_figure = fit_error = median_error = yes
 """
 
 

@@ -170,7 +170,7 @@ def begun(problems, handed: Handed, release, book: Book, limits: Limits, rules: 
 
 def examined(problems, handed: Handed, release, limits: Limits, rules: str, scratch: Path) -> dict:
     """Restore, run and judge one submission; its record."""
-    start = time.monotonic()
+    start, own = time.monotonic(), time.process_time()
     try:
         if handed.path is None:
             raise restore.Unreadable("nothing was graded")
@@ -194,6 +194,7 @@ def examined(problems, handed: Handed, release, limits: Limits, rules: str, scra
     record["outputs"] = {step.key: step.outputs for step in submission.steps if step.outputs}
     record["verdicts"] = {key: asdict(verdict) for key, verdict in verdicts.items()}
     record["seconds"] = round(time.monotonic() - start, 2)
+    record["processor"] = round(submission.seconds + time.process_time() - own, 2)
     return record
 
 

@@ -49,7 +49,7 @@ class Kernel:
     """One shielded process. Use it in a `with`; `run` gives a cell's outputs, `photograph` what answers as things stand now."""
 
     def __init__(self, limits: Limits, scratch: Path | None = None):
-        self.limits, self.reason, self.photos = limits, "", []
+        self.limits, self.reason, self.photos, self.seconds = limits, "", [], 0.0  # seconds: of the processor, known at the end
         self.home = Path(tempfile.mkdtemp(prefix="fold-", dir=scratch))
         try:
             self._start()
@@ -138,6 +138,9 @@ class Kernel:
         self.reason = self.reason or reason
         if not hasattr(self, "process"):
             return
+        for process in self._descendants():
+            with contextlib.suppress(psutil.Error):
+                self.seconds += sum(process.cpu_times()[:2])
         for _ in range(3):
             for process in self._descendants():
                 with contextlib.suppress(psutil.Error):

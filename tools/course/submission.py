@@ -32,6 +32,7 @@ class Submission:
         self.photos: dict[str, Line] = {}
         self.left_out: set[str] = set()
         self.notes: list[str] = []
+        self.seconds = 0.0  # of the processor
 
     def start(self) -> None:
         """Run all cells that are not left out, in a fresh process; again without a cell that ends it."""
@@ -86,6 +87,7 @@ class Submission:
     def close(self) -> None:
         if self.kernel:
             self.kernel.close()
+            self.seconds += self.kernel.seconds
         self.kernel = None
         self.photos = {}
 
