@@ -12,9 +12,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from foldnet.claims import claims
-
-from foldnet.claims import MIME
+from foldnet.claims import MIME, claims
 from tools import notebooks
 
 ROOT = Path(__file__).resolve().parent.parent
