@@ -24,18 +24,6 @@ def slope_matrix(nodes: int, leak=0) -> list[list[Fraction]]:
     return [[Fraction(1) if j <= i else leak for j in range(nodes)] for i in range(nodes)]
 
 
-def slope_inverse(nodes: int, leak=0) -> list[list[Fraction]]:
-    """The inverse of `slope_matrix`: 1/(1 - leak) on the diagonal, minus that below it, and one entry in the corner."""
-    leak = leak_of(leak)
-    inverse = [[Fraction(0)] * nodes for _ in range(nodes)]
-    for i in range(nodes):
-        inverse[i][i] += 1 / (1 - leak)
-        if i:
-            inverse[i][i - 1] -= 1 / (1 - leak)
-    inverse[0][nodes - 1] -= leak / (1 - leak)
-    return inverse
-
-
 def interpolate(x: Sequence, y: Sequence, leak=0) -> ExactNet:
     """One hidden layer of k - 1 nodes through the k points (x_i, y_i), with kinks at x_1, ..., x_{k-1}. (S2-lem-A.2.1)"""
     x, y, leak = rationals(x, "a list of points"), rationals(y, "a list of values"), leak_of(leak)

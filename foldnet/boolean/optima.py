@@ -19,7 +19,6 @@ from ..nets import ReLUNet
 
 POINTS, COPIES, TARGETS = (-1, 0, 1), (1, 2, 1), (-1, 1, -1)
 LOSSES = (Fraction(0), Fraction(8, 3), Fraction(4))
-KINDS = ("not steady", "saddle", "local minimum", "global minimum")
 KINK = 1e-5  # a sign counts as zero below this share of the largest of a node's three preactivations
 
 Vector = tuple[Fraction, ...]

@@ -82,9 +82,3 @@ def delta_slope_cdf(mu, sigma_w: float, sigma_v: float) -> np.ndarray:
 def breakpoint_density(beta, sigma_w: float, sigma_b: float) -> np.ndarray:
     """The density of a neuron's breakpoint: Cauchy with scale sigma_b / sigma_w. (S3-thm-cauchy)"""
     return sigma_b * sigma_w / (np.pi * (sigma_w**2 * np.square(beta) + sigma_b**2))
-
-
-def roughness_moments(width: int, sigma_w: float, sigma_v: float) -> tuple[float, float]:
-    """Mean and variance of the initial roughness: H (sigma_w sigma_v)^2 and 8 H (sigma_w sigma_v)^4. (S3-thm-2-roughness)"""
-    product = (sigma_w * sigma_v) ** 2
-    return width * product, 8 * width * product**2

@@ -95,14 +95,6 @@ class Limit:
         gap = self.x.unsqueeze(-1) - tensors(t, like=self.x)[0]
         return self.weights @ {"right": gap.clamp(min=0), "left": (-gap).clamp(min=0), "both": gap.abs()}[self.facing]
 
-    @property
-    def energy(self) -> Tensor:
-        """The integral of the squared second derivative over [-reach, reach], exactly (Simpson between the knots)."""
-        end = self.x.new_tensor([self.reach])
-        ends = torch.cat([-end, self.x, end])
-        low, high = self.second(ends[:-1]), self.second(ends[1:])
-        return (ends.diff() * (low**2 + low * high + high**2)).sum(-1) / 3
-
 
 def kernel(x, t, reach: float, facing: str = "right") -> Tensor:
     """`(N, n)`: the integral over beta in [-reach, reach] of relu(s (x - beta)) relu(s (t - beta)), over both s for "both"."""

@@ -56,7 +56,7 @@ OF_DATA = {
     "interpolant": lambda x, y: partitions.interpolant([-0.7, -0.2, 0.2, 0.6], [1.0] * 4, x, y),
     "minimum_norm": lambda x, y: smoothing.minimum_norm(x, y, *smoothing.grid(20, 1.5), affine=True),
     "kernel": lambda x, y: smoothing.kernel(x, y, 1.5, "both"),
-    "limit": lambda x, y: (f := smoothing.limit(x, y, 1.5), f([0.0]), f.second([0.0]), f.energy),
+    "limit": lambda x, y: (f := smoothing.limit(x, y, 1.5), f([0.0]), f.second([0.0])),
     "start": lambda x, y: rich.start(8, 1.5, x.abs()),
     "optimal": lambda x, y: [best.fit for best in regression.optimal(x, y, 3)],
     "targets": lambda x, y: [t.to(x.dtype) for t in targets.data(["sine", "quadratic"], 5, x.device)],

@@ -1,0 +1,204 @@
+"""The large runs of the splines part, a few networks and epochs of each, against gradients of autograd and counts on grids."""
+
+import functools
+
+import numpy as np
+import pytest
+import torch
+
+from foldnet.data import stored
+from foldnet.experiments import breakpoint_init, depth_pieces, relocation, spiky_init, weight_scale, width_smoothness
+from foldnet.experiments.runner import short
+from foldnet.nets import ReLUNet
+
+
+def descended(net: ReLUNet, x, y, lr: float, epochs: int) -> ReLUNet:
+    """Gradient descent on half the sum of squared errors as torch does it: one network, points `(n,)`."""
+    weights = [p.clone().requires_grad_() for p in (*net.weights, *net.biases)]
+    layers = len(net.weights)
+    optimizer = torch.optim.SGD(weights, lr)
+    for _ in range(epochs):
+        h = x[:, None]
+        for k in range(layers):
+            h = h @ weights[k].mT + weights[layers + k]
+            h = h.relu() if k < layers - 1 else h
+        loss = ((h[:, 0] - y) ** 2).sum() / 2
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    weights = [p.detach() for p in weights]
+    return ReLUNet(weights[:layers], weights[layers:])
+
+
+def even(reach: float, n: int) -> torch.Tensor:
+    return torch.linspace(-reach, reach, n, dtype=torch.float64)  # to the bit: some spikes end on data
+
+
+def close(a: ReLUNet, b: ReLUNet, atol: float = 1e-12) -> bool:
+    return torch.allclose(a.vector(), b.vector(), rtol=1e-9, atol=atol)
+
+
+def test_breakpoint_init(monkeypatch):
+    nets = breakpoint_init.initial(6, 0)
+    assert nets.batch_shape == (2, 2, 50)
+    assert torch.equal(nets[0, 0].vector(), nets[1, 0].vector())
+    for i, reach in enumerate((np.pi, 2.0)):
+        beta = -nets[i, 1].biases[0] / nets[i, 1].weights[0][..., 0]
+        assert 0.95 * reach < beta.abs().max() <= reach
+        assert torch.equal(nets[i, 1].weights[0], nets[i, 0].weights[0])
+    trained = breakpoint_init.train(nets, epochs=7)
+    x = even(2.0, 40)
+    assert close(trained[1, 1, 3], descended(nets[1, 1, 3], x, x**2 / 2, 3e-5, 7))
+    monkeypatch.setattr(breakpoint_init, "train", functools.partial(breakpoint_init.train, epochs=7))
+    found = breakpoint_init.cell(6, 0)["loss"]
+    x = even(np.pi, 401)
+    by_hand = 40 * ((trained[0, 1](x[:, None])[..., 0] - torch.sin(2 * x)) ** 2).mean(-1)
+    assert found["sine"]["uniform"] == pytest.approx(by_hand.tolist(), rel=1e-4)
+    assert [len(found[t][s]) for t in ("sine", "quadratic") for s in ("standard", "uniform")] == [50] * 4
+
+
+@pytest.mark.parametrize("layers", [1, 4])
+def test_depth_pieces_before_training_are_the_stored_ones(layers):
+    nets = depth_pieces.initial(layers)
+    assert nets.batch_shape == (4, 10, 100)
+    zero = nets[3, 0]
+    assert all(float(b.abs().max()) == 0 for b in zero.biases)
+    for w in zero.weights:
+        bound = (6 / (w.shape[-1] + w.shape[-2])) ** 0.5
+        assert 0.98 * bound < float(w.abs().max()) <= bound
+    row = stored("depth_pieces").row(layers=layers).result
+    where = [place for k in range(100) for place in kinks(nets[0, 0, k], np.pi, 40_001)]
+    ours = np.histogram(where, 50, (-np.pi, np.pi))[0]
+    assert np.abs(ours - row["before_bins"]["torch"]["3"]).sum() <= 0.03 * len(where)  # two kinks in one cell of the grid
+
+
+def kinks(net: ReLUNet, reach: float, n: int = 200_001) -> list[float]:
+    """Where the slope of one network changes on a grid: two cells beside a kink, and few kinks share one."""
+    x = even(reach, n)
+    slope = net(x[:, None])[:, 0].diff() / x.diff()
+    jumps = np.flatnonzero((slope.diff().abs() > 1e-7).numpy())
+    return [float(x[j + 1]) for j in jumps if j - 1 not in jumps]
+
+
+def test_depth_pieces_after_training(monkeypatch):
+    first = functools.partial(depth_pieces.initial, networks=1)
+    monkeypatch.setattr(depth_pieces, "initial", first)
+    monkeypatch.setattr(depth_pieces, "EARLY", 10)
+    monkeypatch.setattr(depth_pieces, "train", functools.partial(depth_pieces.train, epochs=20))
+    trained = depth_pieces.train(first(2)).net
+    names = list(depth_pieces.TARGETS)
+    x = even(2.0, 40)
+    for i, factor in enumerate((1.0, 5.0, 0.05, 1.0)):
+        by_hand = descended(first(2)[i, names.index("exponential"), 0], x, torch.exp(x), 3e-5 * factor, 20)
+        assert close(trained[i, names.index("exponential"), 0], by_hand, atol=2e-8)  # its rates are in single precision
+    found = depth_pieces.table(2)
+    for setting, target in (("sum of 40", "sine"), ("sum of 200", "cubic")):
+        reach = depth_pieces.TARGETS[target][1]
+        net = trained[list(depth_pieces.SETTINGS).index(setting), names.index(target), 0]
+        counted = kinks(net, reach)
+        assert found["kinks_inside"][setting][target] == [len(counted), 0.0]
+        assert found["bins"][setting][target] == np.histogram(counted, 50, (-reach, reach))[0].tolist()
+        x = even(reach, 40)
+        y = depth_pieces.TARGETS[target][0](x)
+        assert found["loss"][setting][target][0] == pytest.approx(float((net(x[:, None])[:, 0] - y).square().mean()), rel=1e-3)
+
+
+def test_depth_paths_of_one_layer_are_its_breakpoints(monkeypatch):
+    monkeypatch.setattr(depth_pieces, "follow", functools.partial(depth_pieces.follow, networks=2, epochs=800))
+    found = depth_pieces.paths("one layer of 60")
+    assert np.array(found["first"]).tolist() == [60, 60]
+    nets = depth_pieces.follow("one layer of 60")[::4, 0]
+    beta = (-nets.biases[0] / nets.weights[0][..., 0]).sort(-1).values
+    seen = [row[row.abs() < 1.5 * np.pi] for row in beta]
+    assert found["number"] == [[len(row) for row in seen]]
+    assert np.allclose(found["place"][0], torch.cat(seen), atol=6e-4)
+    with pytest.raises(ValueError, match="got neither"):
+        depth_pieces.cell()
+
+
+def test_width_smoothness():
+    nets = width_smoothness.initial(20)
+    quiet, loud = (net(even(2.0, 9)[:, None]) - net.biases[-1].unsqueeze(-2) for net in (nets[0], nets[2]))
+    assert torch.allclose(loud, 10 * quiet)
+    row = stored("width_smoothness").row(target="two lines", width=20).result
+    for name, values in width_smoothness.measures(nets, 0.5).items():
+        assert np.allclose(row[name]["start"], short(values, 4), rtol=2e-4)
+    net = nets[1, 0]  # the slope left and right of each breakpoint, from values alone
+    beta = (-net.biases[0] / net.weights[0][:, 0]).sort().values
+    ends = torch.cat([beta[:1] - 1, beta, beta[-1:] + 1])
+    at = (ends[1:] + ends[:-1]) / 2
+    step = 1e-3 * ends.diff()
+    slope = (net((at + step)[:, None]) - net((at - step)[:, None]))[:, 0] / (2 * step)
+    jumps = slope.diff().abs()
+    assert float(jumps.square().sum()) == pytest.approx(float(width_smoothness.measures(nets, 2.0)["roughness"][1, 0]), rel=1e-6)
+    inside = jumps[beta.abs() < 0.5]
+    found = {name: float(v[1, 0]) for name, v in width_smoothness.measures(nets, 0.5).items()}
+    assert found["total_bend"] == pytest.approx(float(inside.sum()), rel=1e-6)
+    assert found["largest_jump"] == pytest.approx(float(inside.max()), rel=1e-6)
+    x = torch.cat([torch.linspace(-2, -0.5, 20), torch.linspace(0.5, 2, 20)]).double()
+    trained = width_smoothness.train(nets[:, :2], "two lines", epochs=9).net
+    assert close(trained[2, 1], descended(nets[2, 1], x, x.abs() - 1, 3e-5, 9))
+
+
+def test_a_cell_of_width_smoothness(monkeypatch):
+    monkeypatch.setattr(width_smoothness, "initial", functools.partial(width_smoothness.initial, networks=2))
+    monkeypatch.setattr(width_smoothness, "EARLY", 3)
+    monkeypatch.setattr(width_smoothness, "train", functools.partial(width_smoothness.train, epochs=9))
+    found = width_smoothness.cell("sharp", 20)
+    trained = width_smoothness.train(width_smoothness.initial(20), "sharp").net
+    x = even(2.0, 40)
+    y = (4 * x).clamp(-1, 1)
+    assert np.allclose(found["loss"], (trained(x[:, None])[..., 0] - y).square().mean(-1), rtol=1e-3)
+    assert np.allclose(found["curves"][1], trained[1, 0](even(2.0, 161)[:, None])[:, 0], atol=6e-5)
+    for name in ("roughness", "largest_jump", "total_bend"):
+        assert sorted(found[name]) == ["early", "end", "start"]
+
+
+def test_a_cell_of_relocation(monkeypatch):
+    monkeypatch.setattr(relocation, "EPOCHS", 30)
+    monkeypatch.setattr(relocation, "NETWORKS", 3)
+    for variant in ("moves", "flat moves"):
+        monkeypatch.setitem(relocation.VARIANTS, variant, {**relocation.VARIANTS[variant], "moves": 2, "every": 10})
+    found = relocation.cell(4)
+    x = even(2.0, 40)
+    y = x**2 / 2
+    by_hand = descended(relocation.initial(4)[1, 2], x, y, 5e-4, 30)
+    left = float((by_hand(x[:, None])[:, 0] - y).square().sum() / 2)
+    assert found["loss"]["quadratic"]["plain"][2] == pytest.approx(left, rel=1e-4)
+    for target, optimum in found["optimum"].items():
+        assert optimum[1] <= optimum[0]
+        assert all(optimum[1] <= loss for variant in found["loss"][target].values() for loss in variant)
+        assert found["loss"][target]["plain"] != found["loss"][target]["uniform start"]
+
+
+@pytest.mark.parametrize("shape", ["shallow", "deep"])
+def test_a_cell_of_spiky_init(monkeypatch, shape):
+    monkeypatch.setattr(spiky_init, "initial", functools.partial(spiky_init.initial, networks=2))
+    monkeypatch.setattr(spiky_init, "EPOCHS", {"gd": 6})
+    monkeypatch.setattr(spiky_init, "EARLY", 3)
+    found = spiky_init.cell("cubic", shape, "gd")
+    start, _ = spiky_init.initial("cubic", shape)
+    x, grid = even(2.0, 20), even(2.0, 401)
+    for i in range(2):
+        for epochs, name in ((3, "early_error"), (6, "error")):
+            net = descended(start[i, 1], x, x**3, 3e-5, epochs)
+            by_hand = float((net(grid[:, None])[:, 0] - grid**3).square().sum())
+            assert found[name][i][1] == pytest.approx(by_hand, rel=1e-3)
+        assert found["loss"][i][1] == pytest.approx(float((net(x[:, None])[:, 0] - x**3).square().mean()), rel=1e-3)
+    assert ("curves" in found) == (shape == "shallow")
+
+
+def test_a_cell_of_weight_scale(monkeypatch):
+    monkeypatch.setattr(weight_scale, "WIDTH", 40)
+    found = weight_scale.cell("gd", 20)
+    before, trained = weight_scale.train("gd", 20)
+    x, y = map(torch.as_tensor, weight_scale.data())
+    net = descended(before[2, 4], x[2], y[2], 1e-3 * 2 / 5, 20)  # alpha = 1; the mean over five points, not half the sum
+    assert close(trained.net[2, 4], net)
+    assert found["loss"][2][4] == pytest.approx(float((net(x[2][:, None])[:, 0] - y[2]).square().mean()), rel=5e-3)
+    beta = [-n.biases[0] / n.weights[0][:, 0] for n in (before[2, 4], net)]
+    among = (beta[0] > x[2, 0]) & (beta[0] < x[2, -1])
+    near = (beta[1][:, None] - x[2]).abs().amin(-1)
+    assert found["near"][2][4][-1] == pytest.approx(float(near[among].median()), rel=1e-3)
+    assert found["moved"][2][4][-1] == pytest.approx(float((beta[1] - beta[0]).abs()[among].median()), rel=1e-3)
+    assert np.shape(found["bends"]) == (8, 100)
