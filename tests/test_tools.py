@@ -300,7 +300,7 @@ def test_contents_and_map_follow_the_plan(tmp_path, capsys):
     assert plan.main([], tmp_path) == 0
     assert plan.main(["--check"], tmp_path) == 0
     toc = yaml.safe_load((tmp_path / "_toc.yml").read_text())
-    assert [part["caption"] for part in toc["parts"][:3]] == ["Splines", "Growth", "The course"]
+    assert [part["caption"] for part in toc["parts"][:4]] == ["Splines", "Growth", "Play", "The course"]
     checks = {"file": "book/splines/depth-checks", "title": "Checks"}
     assert toc["parts"][0]["chapters"] == [{"file": "book/splines/depth", "title": "Depth", "sections": [checks]}]
     readme = (tmp_path / "README.md").read_text()

@@ -27,8 +27,11 @@ def build(folder, pages: dict[str, str], extensions=("boxes",), chapters=None):
     for name, text in pages.items():
         text = text if name == "index" else f"---\norphan: true\n---\n{text}"
         (source / f"{name}.md").write_text(text, encoding="utf-8")
+    notebooks = "myst_nb" in extensions
     settings = {
-        "extensions": [*(["myst_parser"] if "myst_nb" not in extensions else ()), *extensions],
+        "extensions": [*(() if notebooks else ["myst_parser"]), *extensions],
+        # said here, since Sphinx keeps what an extension of an earlier build has said
+        "source_suffix": {".md": "myst-nb", ".ipynb": "myst-nb"} if notebooks else {".md": "markdown"},
         "myst_enable_extensions": ["dollarmath"],
         "html_theme": "basic",
         "root_doc": "index",
