@@ -15,6 +15,11 @@ MENDS = (
     ),
     # the button says "Search Ctrl+K" to the eye, and only "Search" to the ear
     (re.compile(r'(<button class="btn search-button-field[^>]*?) aria-label="Search"'), r"\1"),
+    # the arrow that opens the pages below a chapter in the contents has no name
+    (
+        re.compile(r'(<a class="[^"]*\breference internal" href="[^"]*">([^<]*)</a><details(?: open="open")?>)<summary>'),
+        r'\1<summary aria-label="Pages below \2">',
+    ),
 )
 LONG_SIGNATURE = re.compile(r'(<dt class="sig[^>]*>)(.*?)(</dt>)', re.DOTALL)
 
