@@ -110,7 +110,8 @@ def _curve(state: dict, reach: float, lines: list[tuple], points, alt: str) -> s
 def draw_smoothing(state: dict) -> str:
     points = sorted(state["points"])
     beta, side = grid(state["width"], 3.0, facing="both")
-    fit_ = minimum_norm(*np.transpose(points), beta, side)
+    x, y = np.transpose(points)
+    fit_ = minimum_norm(x, y, beta, side)
     lines = [(fit_, {"color": ORANGE, "ls": "--"})]
     return _curve(
         state, 3.0, lines, points, f"{len(points)} points, and dashed the smoothest curve that a network can draw through them."
@@ -130,7 +131,7 @@ def draw_optima(state: dict) -> str:
 
 
 def _line_network(w, b, v, offset) -> ReLUNet:
-    return ReLUNet([np.array(w, float)[:, None], np.array([v], float)], [b, [offset]])
+    return ReLUNet([np.array(w, float)[:, None], np.array([v], float)], [b, [offset]])  # ty: ignore[invalid-argument-type]
 
 
 # ---- polytopes -----------------------------------------------------------------------------------------------------------
@@ -191,7 +192,7 @@ def folding_network(creases, knife, folds: float) -> ReLUNet:
         c = -np.cos(np.pi * min(1.0, folds - i))
         back, shift = np.stack([n, c * n, rows[2], rows[3]], axis=1), offset * n
     cut = np.array([[np.cos(np.radians(knife[0])), np.sin(np.radians(knife[0]))]])
-    return ReLUNet([*weights, cut @ back], [*biases, cut @ shift - knife[1]])
+    return ReLUNet([*weights, cut @ back], [*biases, cut @ shift - knife[1]])  # ty: ignore[invalid-argument-type]
 
 
 def draw_sheet(state: dict) -> str:
