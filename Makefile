@@ -14,6 +14,9 @@ FOR ?= zip
 ROSTER ?=
 COLUMN ?=
 JOBS ?= 2
+SEED ?= 1
+COUNT ?= 6
+CHAPTERS ?=
 # On Linux with an x86 processor pip takes torch with CUDA, some gigabytes more. TORCH_INDEX=, set to the address that the
 # "Get Started" page of pytorch.org shows for Linux, Pip and CPU, takes the small build of the same version.
 TORCH_INDEX ?=
@@ -22,7 +25,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help book test lab pins tremble plan notebooks text notebook lint mutate sweep assignments rehearse grade read export check-submission address clean
+.PHONY: help book test lab pins tremble plan notebooks text notebook lint mutate sweep assignments rehearse variants quiz grade read export check-submission address clean
 
 help: ## this list
 	@echo "Usage: make TARGET [CHAPTER=splines/breakpoints] ..."; echo
@@ -59,21 +62,27 @@ notebook: $(READY) ## bring the edited text of CHAPTER=... back into its noteboo
 lint: $(READY) ## what the rules of the house say about all chapters, or CHAPTER=...
 	@$(BIN)/python -m tools.lint $(CHAPTER)
 
-mutate: $(READY) ## break the package under each check that has a mutation, all of them or those of CHAPTER=..., and see it turn
-	@$(BIN)/python -m tools.mutate $(CHAPTER)
+mutate: $(READY) ## break the package under each check, or those of CHAPTER=..., and see it turn
+	@$(BIN)/python -m tools.mutate $(CHAPTER) --jobs $(JOBS)
 
-sweep: $(READY) ## repeat the large run NAME=... (without a name: the runs there are)
-	@$(BIN)/python -m foldnet sweep $(NAME)
+sweep: $(READY) ## repeat the large run NAME=... (without a name: the runs there are; OPTIONS="--dry-run" tells what it takes)
+	@$(BIN)/python -m foldnet sweep $(NAME) $(OPTIONS)
 
 assignments: $(READY) ## make the student versions of all problem sets, or of SET=ps2, from the instructors' sources
 	@$(BIN)/python -m tools.course.make $(SET)
 
-rehearse: $(READY) ## run the solution and the distractors of all problem sets, or of SET=ps2
-	@$(BIN)/python -m tools.course.rehearse $(SET)
+rehearse: $(READY) ## run the solution and the distractors of all problem sets, or of SET=ps2 (VARIANT=7: with the numbers of that seed)
+	@$(BIN)/python -m tools.course.rehearse $(SET) $(if $(VARIANT),--seed $(VARIANT))
 
-grade: $(READY) ## grade SET=ps2 SUBMISSIONS=folder; without a folder, enter what was graded by hand
+variants: $(READY) ## numbers of their own for everybody: a notebook of SET=ps2 for each line of ROSTER=class.csv
+	@$(BIN)/python -m tools.course.variants $(SET) --roster "$(ROSTER)"
+
+quiz: $(READY) ## a short test on paper and its key, with numbers of its own: SEED=1 COUNT=6 CHAPTERS="splines/depth ..."
+	@$(BIN)/python -m tools.course.quiz --seed $(SEED) --count $(COUNT) $(CHAPTERS)
+
+grade: $(READY) ## grade SET=ps2 SUBMISSIONS=folder [ROSTER=class.csv]; without a folder, enter what was graded by hand
 	@test -n "$(SET)" || { echo "make: which set? Say make grade SET=ps2 SUBMISSIONS=folder"; exit 1; }
-	@$(BIN)/python -m tools.course.grade $(SET) $(if $(SUBMISSIONS),"$(SUBMISSIONS)") --shield $(SHIELD) --jobs $(JOBS) $(if $(AGAIN),--again)
+	@$(BIN)/python -m tools.course.grade $(SET) $(if $(SUBMISSIONS),"$(SUBMISSIONS)") --shield $(SHIELD) --jobs $(JOBS) $(if $(AGAIN),--again) $(if $(ROSTER),--roster "$(ROSTER)")
 
 read: $(READY) ## read the texts of SET=ps2 in a browser: text, rubric and score side by side, saved as you go
 	@$(BIN)/python -m tools.course.reading $(SET)
@@ -82,7 +91,7 @@ export: $(READY) ## hand the points of SET=ps2 on: FOR=moodle, canvas, roster (R
 	@$(BIN)/python -m tools.course.export $(SET) $(FOR) $(if $(ROSTER),--roster "$(ROSTER)") $(if $(COLUMN),--column "$(COLUMN)")
 
 check-submission: $(READY) ## try FILE=ps2.ipynb as the judge will, without the hidden tests
-	@$(BIN)/python -m tools.course.look "$(FILE)" $(if $(SET),--set $(SET))
+	@$(BIN)/python -m tools.course.look "$(FILE)" $(if $(SET),--set $(SET)) $(if $(GIVEN),--given "$(GIVEN)")
 
 address: $(READY) ## the repository moves to URL=https://github.com/OWNER/NAME: rewrite what follows from it
 	@$(BIN)/python -m tools.address $(URL)

@@ -25,9 +25,9 @@ def main(argv: list[str] | None = None) -> int:
         print(f"foldnet: {error}", file=sys.stderr)
         return 2
     except RuntimeError as error:
-        from .experiments.runner import CellsFailed
+        from .experiments._rows import RunStopped
 
-        if not isinstance(error, CellsFailed):
+        if not isinstance(error, RunStopped):
             raise
         print(f"foldnet: {error}", file=sys.stderr)
         return 1
@@ -69,13 +69,26 @@ def _sweep_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", nargs="?", help="the run's name; without it, the runs there are")
     parser.add_argument("--jobs", type=int, default=1, help="cells at the same time (default 1: each cell uses all cores)")
     parser.add_argument("--store", action="store_true", help="when complete, make this the stored result in book/data")
+    parser.add_argument(
+        "--dry-run", action="store_true", help="how many cells, what is done already, and about what the rest takes"
+    )
+    parser.add_argument(
+        "--only", nargs="+", default=(), metavar="NAME=VALUE", help="a part of the cells: width=4,8 kind=sine (all must hold)"
+    )
+    parser.add_argument(
+        "--dask",
+        default="",
+        metavar="ADDRESS",
+        help="cells on a Dask cluster: tcp://host:8786, or local:4 for four processes here",
+    )
     parser.set_defaults(run=_sweep)
 
 
 def _sweep(arguments) -> int:
-    from .experiments import runner
+    from .experiments._command import command
 
-    return runner.command(arguments.name, jobs=arguments.jobs, store=arguments.store)
+    options = {"store": arguments.store, "dask": arguments.dask, "only": tuple(arguments.only), "dry": arguments.dry_run}
+    return command(arguments.name, arguments.jobs, **options)
 
 
 def _swaps_arguments(parser: argparse.ArgumentParser) -> None:

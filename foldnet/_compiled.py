@@ -1,10 +1,16 @@
-"""How kernels are compiled: without the GIL, kept on disk where there is a place for it."""
+"""How kernels are compiled: without the GIL, kept on disk where there is a place for it, with a line that says so meanwhile."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numba
+from numba import int64, uint64
+from numba.core import event
+
+from ._progress import line
+
+WIDTH = 79
 
 
 def compiled(function):
@@ -17,3 +23,46 @@ def compiled(function):
         return numba.njit(cache=True, **options)(function)
     except RuntimeError:  # no folder to write to
         return numba.njit(**options)(function)
+
+
+@compiled
+def ones(word):
+    """The number of bits that are set in an unsigned word of 64."""
+    word = word - ((word >> uint64(1)) & uint64(0x5555555555555555))
+    word = (word & uint64(0x3333333333333333)) + ((word >> uint64(2)) & uint64(0x3333333333333333))
+    word = (word + (word >> uint64(4))) & uint64(0x0F0F0F0F0F0F0F0F)
+    return int64((word * uint64(0x0101010101010101)) >> uint64(56))
+
+
+@compiled
+def lowest(word):
+    """The place of the lowest bit that is set, 64 where none is."""
+    return ones(~word & (word - uint64(1)))
+
+
+class _Told(event.Listener):
+    """While a kernel of the package is compiled, not when it comes from disk, a line names it; afterwards the line is empty."""
+
+    depth = 0  # a kernel is compiled while those that call it are; numba does it in one thread at a time
+    file: Any = None
+
+    def on_start(self, event) -> None:
+        self.depth += 1
+        function = event.data["dispatcher"].py_func
+        if function.__module__.startswith("foldnet."):
+            self.file = self.file or line()
+            self._write(f"compiling, once on this machine, some 10 seconds: {function.__name__}")
+
+    def on_end(self, event) -> None:
+        self.depth -= 1
+        if self.depth == 0:
+            self._write("")
+            self.file = None
+
+    def _write(self, text: str) -> None:
+        if self.file is not None:
+            self.file.write("\r" + text[:WIDTH].ljust(WIDTH) + ("" if text else "\r"))
+            self.file.flush()
+
+
+event.register("numba:compile", _Told())

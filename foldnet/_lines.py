@@ -13,6 +13,7 @@ from ._targets import Bound, Order, agrees, from_plain
 
 MARKS = {"reproduced": "✓", "consistent": "≈", "corrected": "✎", "differs": "≠", "used": "◇", "open": "○"}
 WORDS = {"printed": "printed", "statement": "stated", "criterion": "we ask for"}
+ASKS = {"printed": "printed:", "statement": "implied:", "criterion": "we ask for"}  # of bounds: a statement implies them
 SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 MANY = 8  # longer lists are told by what became of them
 
@@ -85,7 +86,7 @@ def measured(point) -> str:
 def against(point) -> str:
     """What a point was held against, and how near it had to come; empty where the measurement says it already."""
     target, word = from_plain(point.target), WORDS[point.against]
-    ask = word if point.against == "criterion" else f"{word}:"
+    ask = ASKS[point.against]
     said = show(_near(target, point.tol))
     if point.verdict == "corrected":
         true = from_plain(point.corrected)

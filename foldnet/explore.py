@@ -68,12 +68,6 @@ class explore:
             raise ValueError(f"{empty[0]} has no values to choose from")
         return _Sliders(self, values)
 
-    def live(self, **finer) -> _Sliders:
-        """The name that `sliders` had: for chapters stored before `foldnet.live` took it, until they are run again."""
-        shown = self.sliders(**finer)
-        shown.name = "live"
-        return shown
-
     def _known(self, names) -> None:
         if unknown := sorted(set(names) - set(self.choices)):
             raise ValueError(f"the figure has no choice named {', '.join(unknown)}; it has {', '.join(self.choices)}")
@@ -96,8 +90,6 @@ class explore:
 
 class _Sliders:
     """ipywidgets where a kernel runs; one plain frame where none does, so that no page shows a dead control."""
-
-    name = "sliders"
 
     def __init__(self, figure: explore, values: dict[str, list]):
         import ipywidgets as widgets
@@ -128,7 +120,7 @@ class _Sliders:
         return {
             "application/vnd.jupyter.widget-view+json": {"version_major": 2, "version_minor": 0, "model_id": self.box.model_id},
             "text/html": self.still + note,
-            "text/plain": f"{self.name}({named(self.figure.draw)}: {', '.join(self.controls)})",
+            "text/plain": f"sliders({named(self.figure.draw)}: {', '.join(self.controls)})",
         }
 
 

@@ -52,8 +52,6 @@ def _row(claim: dict, record: dict) -> dict:
     row |= dict.fromkeys(("what", *COLUMNS, "tried", "stored", "live", "selected", "notebook", "cell"))
     if not record:
         return row
-    if "points" not in record:  # stored before the rules of evidence; lint asks for a run
-        return row | {key: record[key] for key in ("what", "verdict", "measured", "corrected", "tolerance", "notebook", "cell")}
     found = from_json({k: v for k, v in record.items() if k not in ("notebook", "cell")})
     row |= {key: record[key] for key in ("what", "verdict", "stored", "live", "selected", "notebook", "cell")}
     row |= {column: _lines.column(found, column) for column in COLUMNS}

@@ -1,33 +1,84 @@
-/** Bring the figures of a page to life: each element with data-live="name" that has not been yet. */
+/** Bring the figures of a page to life: each element with data-live="name" that has not been yet. And, for a kernel, as anywidgets. */
 import { fromAddress } from "./ui/share.js";
 
-/** A stand-in for anywidget's model where no kernel runs. @param {Record<string, any>} state @returns {import("./ui/frame.js").Model} */
+/** @typedef {{ defaults: Record<string, any>, render: (view: { model: import("./ui/frame.js").Model, el: HTMLElement }) => () => void }} Figure */
+
+/** A stand-in for a kernel's model where none runs. @param {Record<string, any>} state @returns {import("./ui/frame.js").Model} */
 export function standIn(state) {
-  const listeners = {};
   return {
     get: (key) => state[key],
     set(key, value) {
       state[key] = value;
-      (listeners[`change:${key}`] ?? []).forEach((act) => act());
-    },
-    on: (event, act) => (listeners[event] ??= []).push(act),
-    off: (event, act) => {
-      listeners[event] = (listeners[event] ?? []).filter((other) => other !== act);
     },
     save_changes() {},
   };
 }
 
-/** @param {string} name @param {{ defaults: Record<string, any>, render: (view: { model: any, el: HTMLElement }) => void }} figure */
+/**
+ * A figure on anywidget's model: what the reader does goes to Python, and where Python changes a value the figure begins anew there.
+ * @param {Figure} figure @param {{ model: any, el: HTMLElement }} view @returns {() => void} takes it away again
+ */
+export function attach(figure, { model, el }) {
+  const keys = Object.keys(figure.defaults).map((key) => `change:${key}`);
+  el.dataset.lmSuppressShortcuts = "true"; // else JupyterLab's command mode eats the arrow keys
+  let own = false, waiting = false, remove = begin();
+  function begin() {
+    let here = true;
+    const mine = {
+      get: (key) => model.get(key),
+      set(key, value) {
+        own = true;
+        if (here) model.set(key, value);
+        own = false;
+      },
+      save_changes: () => here && model.save_changes(),
+    };
+    const away = figure.render({ model: mine, el });
+    return () => {
+      here = false;
+      away();
+    };
+  }
+  const changed = () => {
+    if (own || waiting) return;
+    waiting = true;
+    queueMicrotask(() => {
+      waiting = false;
+      remove();
+      remove = begin();
+    });
+  };
+  keys.forEach((key) => model.on(key, changed));
+  return () => {
+    keys.forEach((key) => model.off(key, changed));
+    remove();
+  };
+}
+
+/** @param {string} name @param {Figure} figure */
 export function mount(name, figure) {
   document.querySelectorAll(`[data-live="${name}"]:not([data-ready])`).forEach((host) => {
     const first = !document.querySelector(`[data-live="${name}"][data-ready]`); // the address speaks of the first one
     host.dataset.ready = "1";
     const given = host.querySelector('script[type="application/json"]');
-    const asked = first ? fromAddress(name, figure.defaults) : null;
-    const state = { ...structuredClone(figure.defaults), ...(given ? JSON.parse(given.textContent) : {}), ...asked };
-    figure.render({ model: standIn(state), el: host });
-    if (asked) host.scrollIntoView({ block: "center" });
+    let remove = () => {};
+    const begin = (asked) => {
+      remove();
+      const state = { ...structuredClone(figure.defaults), ...(given ? JSON.parse(given.textContent) : {}), ...asked };
+      try {
+        remove = figure.render({ model: standIn(state), el: host });
+      } catch (error) {
+        if (!asked) throw error;
+        return begin(null); // a state that no figure wrote: as if there were none
+      }
+      if (asked) host.scrollIntoView({ block: "center" });
+    };
+    begin(first ? fromAddress(name, figure.defaults) : null);
+    if (!first) return;
+    addEventListener("hashchange", () => {
+      const asked = fromAddress(name, figure.defaults); // a link that was put into the address of the open page
+      if (asked) begin(asked);
+    });
   });
-  (globalThis.foldnetLive ??= {})[name] = figure;
+  (globalThis.foldnetLive ??= {})[name] = (view) => attach(figure, view);
 }

@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import http.server
 import os
+import sys
 import threading
 
 import pytest
@@ -24,6 +25,14 @@ FLAGS = (
     "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
     "--disable-component-update --disable-sync"
 )
+
+
+@pytest.fixture(autouse=True)
+def figures_are_closed():
+    """A figure that a test leaves open is not the next one's: which test comes next hangs on the number of workers."""
+    yield
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
 
 
 @pytest.fixture(scope="session")

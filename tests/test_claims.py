@@ -265,8 +265,8 @@ def test_lines_are_for_people():
     assert text(616126, 616126) == "616,126 (as stated)"
     assert text(0.51, 0.5, tol=0.02) == "0.51 (stated 0.5, within 0.02)"
     assert text(99.0, 100, rtol=0.05) == "99 (stated 100, within 5 %)"
-    assert text(3, at_most(4)) == "3 (stated: at most 4)"
-    assert text(20.0, between(1, 30)) == "20 (stated: at least 1, at most 30)"
+    assert text(3, at_most(4)) == "3 (implied: at most 4)"
+    assert text(20.0, between(1, 30)) == "20 (implied: at least 1, at most 30)"
     assert text(3.3e-14, at_most(1e-8)) == "below 10⁻⁸"
     assert text(1 / 3, 1 / 3, tol=1e-9) == "0.333333 (as stated, up to rounding)"
     assert text(2.84e-8, 2.8e-8, rtol=0.1) == "2.84·10⁻⁸ (stated 2.8·10⁻⁸, within 10 %)"
@@ -277,7 +277,7 @@ def test_lines_are_for_people():
     assert text(list(range(15)), list(range(15))) == "all 15 values (as stated)"
     wrong = text(list(range(15)), [*range(14), 20], note="x")
     assert wrong == "differs S3-free | what: 1 of 15 values off, the first 14 instead of 20 (as stated it is not). x"
-    assert text([1.0, 2.0], RISING) == "[1, 2] (stated: rising)"
+    assert text([1.0, 2.0], RISING) == "[1, 2] (implied: rising)"
 
 
 def test_the_record_says_everything_and_survives_json():
@@ -340,7 +340,7 @@ def test_a_stored_record_gives_its_verdict_and_its_line_again(measured, target, 
 def test_a_mapping_shows_each_value_beside_what_it_was_held_against(capsys):
     measured, stated = {"mean": 1.02, "bound": 0.3}, {"mean": 2.0, "bound": at_most(0.5)}
     check("S3-free", "both", measured, stated, tol={"mean": 0.05}, corrected={"mean": 1.0})
-    line = "corrected S3-free | both: ✎ mean: 1.02 (stated 2; true 1, within 0.05); ✓ bound: 0.3 (stated: at most 0.5)\n"
+    line = "corrected S3-free | both: ✎ mean: 1.02 (stated 2; true 1, within 0.05); ✓ bound: 0.3 (implied: at most 0.5)\n"
     assert capsys.readouterr().out == line
     record = evaluate("S3-free", "both", measured, stated, tol={"mean": 0.05})
     assert record.verdict == "differs"

@@ -200,6 +200,5 @@ def test_sliders_starts_at_the_nearest_there_is():
     assert shown.controls["width"].value == 5
 
 
-def test_sliders_keep_their_old_name_for_chapters_that_were_stored_with_it():
+def test_sliders_say_what_they_are_where_no_widget_is_shown():
     assert both().sliders()._repr_mimebundle_()["text/plain"] == "sliders(draw: width, kind)"
-    assert both().live()._repr_mimebundle_()["text/plain"] == "live(draw: width, kind)"

@@ -14,6 +14,7 @@ import pytest
 
 from foldnet.claims import MIME, claims
 from tools import notebooks
+from tools.course import source
 
 ROOT = Path(__file__).resolve().parent.parent
 CHAPTER = ROOT / "book/splines/breakpoints.ipynb"
@@ -147,3 +148,24 @@ def test_the_model_chapter_runs_as_in_colab(python, tmp_path, monkeypatch):
     assert len(checks(stored)) >= 3
     assert checks(fresh) == checks(stored)
     assert not [o for cell in fresh.cells for o in cell.get("outputs", ()) if o.get("name") == "stderr"]
+
+
+@pytest.mark.skipif("ps2" not in source.names(), reason="the sources of the problem sets are kept elsewhere")
+def test_a_student_sees_in_colab_what_each_check_says(python, tmp_path):
+    """The last line of the cell in the student's guide: in a clone, with what Colab has and nothing else."""
+    guide = (ROOT / "book/assignments/student.md").read_text(encoding="utf-8")
+    line = "cd /content/foldnet && python -m tools.course.look /content/ps2.ipynb"
+    assert f"!{line}\n" in guide
+    notebook = nbformat.read(ROOT / "book/assignments/ps2.ipynb", as_version=4)
+    solved = {cell.name: cell.source for cell in source.read("ps2").of("answer") if cell.name in ("chain", "law", "derivation")}
+    for cell in notebook.cells:
+        cell.source = solved.get(cell.id, cell.source)
+    nbformat.write(notebook, tmp_path / "ps2.ipynb")
+    words = line.replace("/content/foldnet", str(ROOT)).replace("/content", str(tmp_path)).replace("python -m", f"{python} -m")
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
+    done = subprocess.run(words, shell=True, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    said = dict(sentence.split(": ", 1) for sentence in done.stdout.splitlines())
+    assert said["chain-values (3 points)"] == said["law-values (2 points)"] == "correct"
+    assert said["aim-quartiles (4 points)"].startswith("missing")
+    assert said["derivation (5 points)"] == "a text, which a person will read"

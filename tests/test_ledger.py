@@ -116,7 +116,7 @@ def test_a_reader_who_has_seen_enough_meets_no_error(extra):
 def test_the_command_selects(capsys):
     assert __main__.main(["ledger", "--json", "--chapter", "splines/breakpoints"]) == 0
     rows = json.loads(capsys.readouterr().out)
-    assert len(rows) == 15
+    assert len(rows) == sum(c.chapter == "splines/breakpoints" for c in claims.claims().values()) >= 15
     assert {row["source"] for row in rows} == {"S3"}
     assert __main__.main(["ledger", "--source", "S0"]) == 0
     count = sum(c.source == "S0" for c in claims.claims().values())

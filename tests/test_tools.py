@@ -294,15 +294,17 @@ def test_contents_and_map_follow_the_plan(tmp_path, capsys):
     for name in ("splines/depth", "splines/depth-checks", "growth/race"):
         (tmp_path / "book" / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "book" / f"{name}.ipynb").write_text("{}")
+    (tmp_path / "book/growth/index.md").write_text("# A network that grows")
     (tmp_path / "_toc.yml").write_text("")
     (tmp_path / "README.md").write_text("above\n<!-- map: made by make plan -->\nhere was one\n<!-- end of map -->\nbelow\n")
     assert plan.main(["--check"], tmp_path) == 1
     assert plan.main([], tmp_path) == 0
     assert plan.main(["--check"], tmp_path) == 0
     toc = yaml.safe_load((tmp_path / "_toc.yml").read_text())
-    assert [part["caption"] for part in toc["parts"][:4]] == ["Splines", "Growth", "Play", "The course"]
+    assert [part["caption"] for part in toc["parts"][:4]] == ["Start here", "Splines", "Growth", "Play"]
     checks = {"file": "book/splines/depth-checks", "title": "Checks"}
-    assert toc["parts"][0]["chapters"] == [{"file": "book/splines/depth", "title": "Depth", "sections": [checks]}]
+    assert toc["parts"][1]["chapters"] == [{"file": "book/splines/depth", "title": "Depth", "sections": [checks]}]
+    assert [page["file"] for page in toc["parts"][2]["chapters"]] == ["book/growth/index", "book/growth/race"]
     readme = (tmp_path / "README.md").read_text()
     assert "here was one" not in readme
     assert "**depth**, smoothing" in readme

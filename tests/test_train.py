@@ -70,14 +70,40 @@ def test_same_as_torch_optim(engine, loss, optimizer, sizes, leak):
     assert close(got.net.vector(), vector, 1e-9)
 
 
+@engines
 @losses
 @pytest.mark.parametrize(("optimizer", "batch_size"), [("sgd", 4), ("adam", 5), ("adam", 100)])
-def test_mini_batches_same_as_torch_optim(loss, optimizer, batch_size):
+def test_mini_batches_same_as_torch_optim(engine, loss, optimizer, batch_size):
     net, (x, y) = ReLUNet.random((2, 6, 2), seed=2), data(11, 2, 2)
-    got = fit(net, x, y, loss=loss, optimizer=optimizer, lr=0.01, epochs=60, batch_size=batch_size, every=1, seed=7)
+    how = {"loss": loss, "optimizer": optimizer, "batch_size": batch_size, "engine": engine}
+    got = fit(net, x, y, lr=0.01, epochs=60, every=1, seed=7, **how)
     history, vector = by_torch(net, x, y, loss, optimizer, 0.01, 60, batch_size, seed=7)
+    assert got.engine == engine
     assert close(got.loss, history)
     assert close(got.net.vector(), vector)
+
+
+@pytest.mark.parametrize("loss", ["bce", "cross_entropy"])
+@pytest.mark.parametrize("own_points", [False, True])
+def test_engines_agree_in_mini_batches(loss, own_points):
+    """Two blocks of networks, a last batch that is not full, records in the middle, some networks that stop."""
+    nets, (x, y) = ReLUNet.random((3, 4, 2), batch=70, leak=0.1, seed=4), data(23, 3, 2)
+    x, y = (x + torch.linspace(0, 1, 70)[:, None, None] if own_points else x), y / y.sum(-1, keepdim=True)
+    settings = {"loss": loss, "lr": 0.01, "epochs": 50, "batch_size": 6, "every": 7, "until": 0.64, "seed": 1}
+    one, two = (fit(nets, x, y, record=lambda n: n.vector(), engine=e, **settings) for e in ("torch", "fused"))
+    assert 0 < one.stopped.sum() < 70
+    assert torch.equal(one.epochs_run, two.epochs_run)
+    assert close(one.loss, two.loss)
+    assert close(one.recorded["value"], two.recorded["value"], 1e-8)
+
+
+@engines
+def test_what_diverges_in_the_middle_of_an_epoch_is_frozen_by_the_next_look(engine):
+    nets, (x, y) = ReLUNet.random((2, 5, 1), batch=3, seed=0), data(9, 2)
+    lr = torch.tensor([0.01, 1e150, 0.01], dtype=torch.float64)
+    got = fit(nets, x, y, optimizer="sgd", batch_size=3, lr=lr, epochs=6, engine=engine)
+    assert got.diverged.tolist() == [False, True, False]
+    assert got.epochs_run.tolist() == [6, 1, 6]
 
 
 @engines
@@ -494,6 +520,24 @@ def test_stored_notebook_keeps_no_bar():
     assert notebook.cells[1].outputs == []
 
 
+def test_a_line_tells_what_is_compiled_and_is_gone_afterwards(tmp_path):
+    """A kernel that is on disk already is loaded without a word; into a log nothing is written, as nothing into a stored page."""
+    code = (
+        "import sys; sys.stderr.isatty = lambda: len(sys.argv) > 1\n"
+        "import numpy as np\nfrom foldnet.geometry._layer_kernel import number_crossings\n"
+        "words = np.zeros((2, 1), np.uint64)\n"
+        "number_crossings(np.zeros((1, 2), np.int64), words, words, 0)"
+    )
+    told = []
+    for where, terminal in (("a", ["terminal"]), ("a", ["terminal"]), ("b", [])):
+        environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / where)}
+        environment.pop("TQDM_DISABLE", None)
+        done = subprocess.run([sys.executable, "-c", code, *terminal], env=environment, check=True, capture_output=True)
+        told.append(done.stderr.decode().split("\r"))
+    assert [part.split(": ")[-1].strip() for part in told[0]] == ["", "number_crossings", "changes", "ones", "", ""]
+    assert told[1:] == [[""], [""]]
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 def test_fused_engine_in_forked_and_threaded_processes():
     """numba's own threads would end such a process; a fresh interpreter, because a crash takes the interpreter with it."""
@@ -549,7 +593,6 @@ X, Y = data(5, 2)
         ({"until": float("nan")}, "until is a finite loss"),
         ({"until": lambda outputs, y: torch.ones(3, dtype=torch.bool)}, r"until returns a bool tensor of shape \(4,\)"),
         ({"until": lambda outputs, y: torch.ones(4)}, "until returns a bool tensor"),
-        ({"engine": "fused", "batch_size": 2}, "here batch_size is 2"),
         ({"engine": "fused", "until": lambda outputs, y: outputs}, "here until is a function"),
         ({"engine": "fused", "net": NET.to(torch.float16)}, "here the network is torch.float16"),
     ],

@@ -5,6 +5,7 @@ passes written out by hand and autograd, with a plain ReLU network of twice the 
 one, with a loop over the batch, and with double precision.
 """
 
+import functools
 import importlib
 import inspect
 import linecache
@@ -20,11 +21,11 @@ import torch
 import foldnet
 from foldnet.boolean import optima, optima_symbolic
 from foldnet.boolean.constructions import wrong_corners
-from foldnet.geometry import boundaries, regions
+from foldnet.geometry import boundaries, cells, grid, pieces, regions, solids, tropical
 from foldnet.growth import amplitude, expressivity, fold_loop, folding, methods, neurons, tiny, typical, wander, widen
 from foldnet.growth.minibatches import Training
 from foldnet.nets import Network, ReLUNet, stack
-from foldnet.splines import breakpoints, depth, dynamics, initialization, landscape, rich
+from foldnet.splines import breakpoints, depth, dynamics, initialization, landscape, radon, rich
 from foldnet.train import fit
 from foldnet.training import problem
 from foldnet.training.gradient import Flat
@@ -256,6 +257,11 @@ def flat_gradient(nets):
     return flat.backward(reads, gives, 2 * (gives[-1] - T.to(nets.dtype)) / T.numel())
 
 
+def as_many_as_faces(net, result):
+    """In the plane, cells are counted one by one as the faces of the exact complex are."""
+    return [(result, len(regions.regions(net, [(-5, -5), (5, -5), (5, 5), (-5, 5)])))]
+
+
 def autograd(net, result):
     vector = net.vector().requires_grad_()
     return [(result, torch.autograd.grad(square(layers(net.with_vector(vector), X)[-1], T).sum(), vector)[0])]
@@ -313,7 +319,30 @@ TRIALS = {
     "geometry.boundaries.creases": Trial(
         lambda net: torch.unique(boundaries.creases(net, 5.0).round(decimals=9), dim=0), same=True
     ),
+    "geometry.cells.count_regions": Trial(lambda net: cells.count_regions(net, 5.0), truth=as_many_as_faces),
+    "geometry.pieces.exact_layers": Trial(lambda net: np.array(pieces.exact_layers(net)[0], dtype=float), (1, 2, 1), blind=BLIND),
+    "geometry.pieces.linear_map": Trial(
+        lambda net: float(pieces.at(pieces.linear_map(net, net.pattern(LINE[:1, None])[0].tolist()).maps[0], LINE[:1].tolist())),
+        (1, 2, 1),
+        truth=lambda net, r: [(r, layers(net, LINE[:1, None])[-1].item())],
+    ),
+    "geometry.pieces.pieces": Trial(
+        lambda net: at_line(functools.partial(pieces.lookup, pieces.pieces(net))),
+        (1, 2, 1),
+        truth=lambda net, r: [(r, layers(net, LINE[:, None])[-1][:, 0])],
+    ),
+    "geometry.tropical.tropical": Trial(
+        lambda net: at_line(tropical.tropical(net)[0]),
+        (1, 2, 1),
+        truth=lambda net, r: [(r, layers(net, LINE[:, None])[-1][:, 0])],
+    ),
     "geometry.regions.regions": Trial(lambda net: np.unique(regions.regions(net).vertices.round(9), axis=0), same=True),
+    "geometry.grid.on_grid": Trial(lambda net: grid.on_grid(net, points=9).labels, same=True),
+    "geometry.solids.crossings": Trial(lambda net: solids.crossings(net, np.eye(2)), (2, 4, 1), same=True),
+    "geometry.solids.boundary_corners": Trial(lambda net: solids.boundary_corners(net), (2, 4, 1), same=True, tol=1e-6),
+    "geometry.solids.searched_radii": Trial(
+        lambda net: solids.searched_radii(closed(net), starts=5), (2, 4, 1), blind="its own tests have the truth", tol=1e-6
+    ),
     "geometry.regions.on_plane": Trial(lambda net: regions.on_plane(net, X[0], torch.eye(2))(X), same=True),
     "growth.amplitude.best_amplitude": Trial(
         lambda net: amplitude.best_amplitude(net, 0, grown(net), X, T),
@@ -462,9 +491,24 @@ TRIALS = {
     "splines.landscape.gradient": Trial(lambda net: landscape.gradient(net, LINE, VALUES), LINE_NET),
     "splines.landscape.hessian": Trial(lambda net: landscape.hessian(net, LINE, VALUES), LINE_NET),
     "splines.landscape.least_squares_targets": Trial(lambda net: landscape.least_squares_targets(net, LINE), LINE_NET),
+    "splines.radon.creases": Trial(lambda net: radon.creases(net)(X), (2, 5, 1), same=True),
     "splines.rich.bends": Trial(lambda net: rich.bends(net, [-2.0, 0.0, 2.0]), LINE_NET),
     "splines.rich.distance_to_data": Trial(lambda net: rich.distance_to_data(net, LINE), LINE_NET),
 }
+
+
+def at_line(exact) -> torch.Tensor:
+    """The values of an exact function of one variable."""
+    values = [exact([x]) for x in LINE.tolist()]
+    return torch.tensor([float(v[0] if isinstance(v, (list, tuple)) else v) for v in values], dtype=torch.float64)
+
+
+def closed(net):
+    """The same leak, dtype, device, batch and depth with rows and outputs that enclose 0: a square."""
+    rows = torch.tensor([[1.0, 0], [0, 1], [-1, 0], [0, -1]]).to(net.weights[0])
+    if net.sizes != (2, 4, 1) or net.batch_shape:
+        return net
+    return ReLUNet([rows, 0 * net.weights[1] + 1], [0 * net.biases[0], 0 * net.biases[1] - 1], net.leak)
 
 
 # ---- the trials ----------------------------------------------------------------------------------------------------------

@@ -15,8 +15,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 PYTEST = [sys.executable, "-m", "pytest", "-q", "--durations=5", "--durations-min=5"]
 NBVAL = ["--nbval", "--nbval-current-env", "--nbval-sanitize-with=book/sanitize.cfg", "--nbval-cell-timeout=600"]
-# Below Python 3.12, which brought sys.monitoring, measuring takes half as long again: there the tests run without it.
-COVERAGE = ["--cov", "--cov-report=term:skip-covered"] if sys.version_info >= (3, 12) else []
+COVERAGE = ["--cov", "--cov-report=term:skip-covered"]
+MONITORING = {"COVERAGE_CORE": "sysmon"} if sys.version_info >= (3, 12) else {}  # without it measuring takes half as long again
 NO_TESTS = 5  # pytest's exit status where nothing was collected
 
 
@@ -29,7 +29,7 @@ def stages(jobs: int) -> dict[str, list[list]]:
         "mutations": [[sys.executable, "-m", "tools.mutate", "--sample", "1"]],
         "course": [
             [sys.executable, "-m", "tools.course.make", "--check"],
-            [*PYTEST, "-n", jobs, "--dist=loadfile", "-m", "course", "tests"],
+            [*PYTEST, "-n", jobs, "--dist=loadgroup", "-m", "course", "tests"],
         ],
         "site": [[sys.executable, "-m", "tools.site", "--full"]],
         "browser": [[*PYTEST, "-m", "browser", "tests"]],
@@ -61,8 +61,9 @@ def run(name: str, commands: list[list], jobs: int) -> tuple[str, str, float]:
     if name == "browser" and not browser():
         print("THERE IS NO CHROMIUM ON THIS MACHINE: no page was opened; install chromium and run this stage again")
         return name, "SKIPPED: no Chromium here", 0.0
+    quiet = {"TQDM_DISABLE": "1"} if name == "notebooks" else {}  # a slow machine's progress is no output to be compared
     for command in commands:
-        code = subprocess.run([str(part) for part in command], cwd=ROOT, env=environment(jobs)).returncode
+        code = subprocess.run([str(part) for part in command], cwd=ROOT, env={**environment(jobs), **quiet}).returncode
         if code == NO_TESTS:
             outcome = "nothing to test"
         elif code:
@@ -75,7 +76,7 @@ def environment(jobs: int) -> dict[str, str]:
     """Every process gets its share of the cores: two that both take all of them wait for each other."""
     share = str(max(1, (os.cpu_count() or 1) // max(1, jobs)))
     threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), share)
-    return {**threads, "MPLBACKEND": "agg", "COVERAGE_CORE": "sysmon", **os.environ}
+    return {**threads, "MPLBACKEND": "agg", **MONITORING, **os.environ}
 
 
 def browser() -> str | None:

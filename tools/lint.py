@@ -1,7 +1,7 @@
 """The rules of the house for notebooks, each a function that yields what is wrong: `python -m tools.lint [CHAPTER ...]`.
 
-`RULES` hold for every notebook of the book, `story.STORY_RULES` and `story.CHECKS_RULES` for the two pages of a chapter, and
-`CHAPTER_RULES` for a chapter that is one page so far. tests/book runs them all.
+`RULES` hold for every notebook of the book, `story.STORY_RULES` and `story.CHECKS_RULES` for the two pages of a chapter.
+tests/book runs them all.
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ ROOT = Path(__file__).resolve().parent.parent
 NO_CODE = re.compile(r'''[\])},:]*|([a-z_]+=)?[rf]?("[^"]*"|\'[^\']*\')[,)]*''')
 MOST_LINES, MOST_BYTES, MOST_EXPLORE_BYTES, MOST_FRAMES = 25, 3_000_000, 1_000_000, 60
 MACHINE = re.compile(r"(?<![\w<.])(/home/|/root\b|/tmp\b|/work/|/Users/|/content/|[A-Z]:\\+Users\b)|site-packages|dist-packages")
-EXERCISE = re.compile(r"(?m)^(?:> ?|#+ )?(?:\*\*)?Exercise(?: \d|\*\* \()")
 TITLE = re.compile(r"# @title (\S.*)")
 BASE64 = re.compile(r"base64,[A-Za-z0-9+/=\s]+")
 
@@ -51,10 +50,10 @@ class Notebook:
 
     @property
     def role(self) -> str:
-        """`story`, `checks`, `chapter` (one page so far) or `page`."""
+        """`story`, `checks` or `page`."""
         if self.name.split("/")[0] not in plan.parts():
             return "page"
-        return "checks" if self.name.endswith(plan.CHECKS) else "story" if self.twin else "chapter"
+        return "checks" if self.name.endswith(plan.CHECKS) else "story"
 
     def claims(self) -> dict:
         return claims()
@@ -91,18 +90,11 @@ class Notebook:
 
 Rule = Callable[[Notebook], Iterator[str]]
 RULES: list[Rule] = []
-CHAPTER_RULES: list[Rule] = []
 
 
 def rule(function: Rule) -> Rule:
     """Holds for every notebook."""
     RULES.append(function)
-    return function
-
-
-def chapter_rule(function: Rule) -> Rule:
-    """Holds for a chapter that is one page so far."""
-    CHAPTER_RULES.append(function)
     return function
 
 
@@ -113,8 +105,7 @@ def problems(notebook: Notebook) -> list[str]:
 
 def rules_for(role: str) -> list[Rule]:
     """The rules for a page of this role."""
-    more = {"chapter": CHAPTER_RULES, "story": [has_solutions, *story.STORY_RULES], "checks": story.CHECKS_RULES}
-    return [*RULES, *more.get(role, ())]
+    return [*RULES, *{"story": story.STORY_RULES, "checks": story.CHECKS_RULES}.get(role, ())]
 
 
 def pages(root: Path) -> frozenset[str]:
@@ -293,54 +284,6 @@ def checks_are_known(nb: Notebook) -> Iterator[str]:
 
 rule(story.links_lead_somewhere)
 rule(evidence.verdicts_are_refereed)
-
-
-# ---- chapters ----------------------------------------------------------------------------------------------------------
-
-
-@chapter_rule
-def has_its_anatomy(nb: Notebook) -> Iterator[str]:
-    """Title, what you will see, prerequisites and run time; at the end exercises, summary and references."""
-    if not nb.cells or nb.cells[0]["cell_type"] != "markdown" or not re.match(r"# \S", nb.cells[0]["source"]):
-        yield "the first cell does not open with the title, as # ..."
-    if len(markdown.titles(nb.prose)) > 1:
-        yield "more than one title (# ...)"
-    opening = "\n".join(text for i, text in nb.markdown if not nb.code or i < nb.code[0][0])
-    for words in ("what you will see", "prerequisites", "run time"):
-        if words not in opening.lower():
-            yield f"the cells before the setup cell do not say {words!r}"
-    for heading in ("Exercises", "Summary", "References"):
-        if not re.search(rf"(?mi)^##+ .*\b{heading}\b", nb.prose):
-            yield f"no section ## {heading}"
-
-
-@chapter_rule
-def has_exercises(nb: Notebook) -> Iterator[str]:
-    """At least three exercises."""
-    if (exercises := len(EXERCISE.findall(nb.prose))) < 3:
-        yield f"{exercises} exercises, fewer than 3 (a line that opens with **Exercise** (its name))"
-
-
-@chapter_rule
-def has_solutions(nb: Notebook) -> Iterator[str]:
-    """Each exercise has a folded solution."""
-    exercises = len(EXERCISE.findall(nb.prose))
-    solutions = len(re.findall(r"(?s)<details>\s*<summary>[^<]*Solution.*?</details>", nb.prose))
-    if solutions < exercises:
-        yield f"{exercises} exercises and {solutions} solutions in <details><summary>Solution</summary>"
-    if nb.prose.count("<details") != nb.prose.count("</details>"):
-        yield "a <details> is not closed"
-
-
-@chapter_rule
-def moves(nb: Notebook) -> Iterator[str]:
-    """At least one explore with .sliders( for those who run it, or a live figure, which holds its model itself."""
-    if any("data-live=" in html for _, html in nb.html()):
-        return
-    if not any('class="explore"' in html for _, html in nb.html()):
-        yield "no explore and no live figure among the outputs"
-    if not any(name in cell["source"] for _, cell in nb.code for name in (".sliders(", ".live(")):  # .live( is its old name
-        yield "no .sliders( figure for those who run the chapter"
 
 
 def main(names: list[str], root: Path = ROOT) -> int:

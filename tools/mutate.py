@@ -7,12 +7,16 @@ applied in a copy, the notebook runs there up to the check, and its verdict, or 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import datetime
+import os
 import random
 import shutil
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from concurrent import futures
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -69,7 +73,8 @@ def verdict(mutation: Mutation, record: dict, root: Path = ROOT) -> str:
         notebook.cells = notebook.cells[: record["cell"] + 1]
         nbformat.write(notebook, path)
         try:
-            done = notebooks.execute(path, env={"PYTHONPATH": str(copy)})
+            searched = os.pathsep.join(filter(None, (str(copy), os.environ.get("PYTHONPATH"))))  # the broken package first
+            done = notebooks.execute(path, env={"PYTHONPATH": searched})
         except notebooks.CellFailed as error:
             return f"error: {str(error).splitlines()[-1]}"
     outputs = [output.get("data", {}).get(MIME) for output in done.cells[-1].outputs]
@@ -80,6 +85,7 @@ def main(argv: list[str] | None = None, root: Path = ROOT) -> int:
     parser = argparse.ArgumentParser(description="Break the package under each check, and see the check turn.")
     parser.add_argument("chapter", nargs="*", help="as splines/rich; without one, all that have mutations")
     parser.add_argument("--sample", type=int, metavar="N", help="only N of them, others every day")
+    parser.add_argument("--jobs", type=int, default=1, help="how many at the same time (default 1)")
     parser.add_argument("--seed", type=int, default=datetime.date.today().toordinal(), help="which sample (default: today's)")
     arguments = parser.parse_args(argv)
     chosen = [m for chapter in arguments.chapter or [None] for m in mutations(root, chapter)]
@@ -90,18 +96,34 @@ def main(argv: list[str] | None = None, root: Path = ROOT) -> int:
         chosen = random.Random(arguments.seed).sample(chosen, min(arguments.sample, len(chosen)))
     stored = {record["id"]: record for record in ledger.records(root / "book")}
     kept = 0
-    for mutation in chosen:
-        wrong = mutation.problems(root) or ([] if mutation.id in stored else [f"{mutation.id}: no notebook checks it"])
-        start, before = time.monotonic(), stored.get(mutation.id, {}).get("verdict")
-        after = "; ".join(wrong) or verdict(mutation, stored[mutation.id], root)
+    for mutation, wrong, after, seconds in _tried(chosen, stored, root, arguments.jobs):
+        before = stored.get(mutation.id, {}).get("verdict")
         turned = not wrong and after != before
         kept += not turned
-        took = f"{time.monotonic() - start:.0f} s"
-        print(
-            f"{'turned' if turned else 'KEPT':7}{mutation.id}: {before} -> {after} ({took}), when {mutation.breaks}", flush=True
-        )
+        sign = "turned" if turned else "KEPT"
+        print(f"{sign:7}{mutation.id}: {before} -> {after} ({seconds:.0f} s), when {mutation.breaks}", flush=True)
     print(f"{len(chosen) - kept} of {len(chosen)} checks turned")
     return bool(kept)
+
+
+def _tried(chosen: list[Mutation], stored: dict, root: Path, jobs: int) -> Iterator[tuple[Mutation, bool, str, float]]:
+    """Each mutation as it is done: whether something is wrong with it, what its check says, and the seconds it took."""
+    with futures.ProcessPoolExecutor(jobs) if jobs > 1 else contextlib.nullcontext() as pool:
+        if pool is None:
+            yield from (_try(mutation, stored.get(mutation.id), root) for mutation in chosen)
+        else:
+            running = [pool.submit(_try, mutation, stored.get(mutation.id), root) for mutation in chosen]
+            yield from (done.result() for done in futures.as_completed(running))
+
+
+def _try(mutation: Mutation, record: dict | None, root: Path) -> tuple[Mutation, bool, str, float]:
+    start = time.monotonic()
+    wrong = mutation.problems(root) + ([] if record else [f"{mutation.id}: no notebook checks it"])
+    try:
+        after = "; ".join(wrong) or verdict(mutation, record, root)
+    except RuntimeError as error:  # a kernel that did not start says nothing about the check
+        wrong, after = [str(error)], f"not run: {error}"
+    return mutation, bool(wrong), after, time.monotonic() - start
 
 
 if __name__ == "__main__":

@@ -47,19 +47,27 @@ def _readme(root: Path, text: str) -> str:
 
 
 def table_of_contents(book: Path) -> str:
-    """The parts with the chapters that are there, each with its checks below it, then what follows them."""
-    lines = ["format: jb-book", "root: book/index", "parts:"]
+    """What comes first, the parts with the chapters that are there, each with its checks below it, then what follows them."""
+    lines = ["format: jb-book", "root: book/index", "parts:", *_listed("before")]
     for part in plan.parts().values():
         written = [chapter for chapter in part.chapters if chapter.pages(book)]
         lines += [f"  - caption: {part.title}", "    chapters:"] if written else []
+        if written and (book / part.folder / "index.md").is_file():
+            lines += _entry("      ", f"{part.folder}/index", "About this part")
         for chapter in written:
             story, *checks = chapter.pages(book)
             lines += _entry("      ", story, chapter.title)
             lines += ["        sections:", *_entry("          ", checks[0], "Checks")] if checks else []
-    for caption, pages in plan.entries()["after"].items():
+    return MADE + "\n".join([*lines, *_listed("after")]) + "\n"
+
+
+def _listed(key: str) -> list[str]:
+    """What stands before or after the parts."""
+    lines = []
+    for caption, pages in plan.entries()[key].items():
         lines += [f"  - caption: {caption}", "    chapters:"]
         lines += [line for page, title in pages.items() for line in _entry("      ", page, title)]
-    return MADE + "\n".join(lines) + "\n"
+    return lines
 
 
 def _entry(indent: str, page: str, title: str | None) -> list[str]:

@@ -1,6 +1,6 @@
 """The rules for the two pages of a chapter: a story that is read, and its checks; each yields what is wrong.
 
-They hold where a chapter has a page NAME-checks beside NAME. tools/lint.py applies them; CONTRIBUTING.md says what they are for.
+tools/lint.py applies them; CONTRIBUTING.md says what they are for.
 """
 
 from __future__ import annotations
@@ -102,9 +102,10 @@ def open_code_teaches(nb) -> Iterator[str]:
 
 
 def has_a_few_verdicts(nb) -> Iterator[str]:
-    """The verdicts that matter; the others stand on the checks page."""
+    """The verdicts that matter; the others stand on the checks page. A chapter without a claim of a source has none."""
     count = len(verdicts(nb))
-    if not FEWEST_VERDICTS <= count <= MOST_VERDICTS:
+    claimed = any(claim.chapter == nb.name for claim in nb.claims().values())
+    if not FEWEST_VERDICTS * claimed <= count <= MOST_VERDICTS:
         yield f"{count} verdicts; a story has three to six, and never more than {MOST_VERDICTS}: its checks have the others"
 
 
@@ -131,6 +132,16 @@ def exercises_are_graded(nb) -> Iterator[str]:
         yield f"no exercise of the grade {' or '.join(sorted(missing))}"
     if not any(re.search(r"(?i)\b(predict|guess)", text) for text in found.values()):
         yield "no exercise asks for a prediction before the answer"
+
+
+def has_solutions(nb) -> Iterator[str]:
+    """Each exercise has a folded solution."""
+    exercises = len(EXERCISE.findall(nb.prose))
+    solutions = len(re.findall(r"(?s)<details>\s*<summary>[^<]*Solution.*?</details>", nb.prose))
+    if solutions < exercises:
+        yield f"{exercises} exercises and {solutions} solutions in <details><summary>Solution</summary>"
+    if nb.prose.count("<details") != nb.prose.count("</details>"):
+        yield "a <details> is not closed"
 
 
 # ---- the checks --------------------------------------------------------------------------------------------------------
@@ -161,11 +172,21 @@ def has_every_verdict(nb) -> Iterator[str]:
         yield f"{id} is checked here and in the story: one of them is enough"
 
 
+def is_two_pages(nb) -> Iterator[str]:
+    """A chapter is two pages, a story and its checks."""
+    if nb.twin is None:
+        other = plan.chapter_of(nb.name) if nb.name.endswith(plan.CHECKS) else nb.name + plan.CHECKS
+        yield f"a chapter is two pages, a story and its checks, and {other} is not there"
+
+
 def _names_are_links(nb) -> Iterator[str]:
     for i, text in nb.markdown:
         if hit := UNLINKED_CHAPTER.search(text):
             yield f"cell {i}: {hit[0]!r} is not a link: write [Depth](depth.ipynb), or so"
 
 
-STORY_RULES = [opens_with_a_figure, is_a_story, open_code_teaches, has_a_few_verdicts, is_linked, exercises_are_graded]
-CHECKS_RULES = [opens_with_its_story, has_every_verdict]
+STORY_RULES = [
+    *(is_two_pages, opens_with_a_figure, is_a_story, open_code_teaches, has_a_few_verdicts, is_linked),
+    *(exercises_are_graded, has_solutions),
+]
+CHECKS_RULES = [is_two_pages, opens_with_its_story, has_every_verdict]

@@ -1,6 +1,6 @@
 """Folded code: a cell with the tag `folded` shows its title, the line `# @title ...`, and its code when the title is pressed.
 
-What lives only where a kernel runs is not on the site at all: the setup cell, and the widgets of `explore(...).live()`, whose
+What lives only where a kernel runs is not on the site at all: the setup cell, and the widgets of `explore(...).sliders()`, whose
 figure stands above them. Outputs are never folded.
 """
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-import json
+import re
 from collections import Counter
 
+import shown
 import templates
 
 from foldnet import ledger, plan
+
+TITLE = re.compile(r"^# (.+)$", re.MULTILINE)
+MINUTES = re.compile(r"\*\*Reading time:?\*\*:? (?:about )?(\d+) minutes")
+NEEDS = re.compile(r"\*\*You need:?\*\*(?: \(prerequisites\))?:? ([^;.\[]+)")  # what a chapter says at once, before its links
 
 
 def counts(site) -> str:
@@ -19,8 +24,17 @@ def counts(site) -> str:
 
 def book_map(site) -> str:
     """The parts with their chapters: those that stand are links, those that are planned say so."""
-    parts = [(part, [_chapter(site, chapter) for chapter in part.chapters]) for part in plan.parts().values()]
-    return templates.fill("map.html", parts=parts)
+    return templates.fill("map.html", parts=[_part(site, part) for part in plan.parts().values()], alone=False)
+
+
+def part(site, folder: str) -> str:
+    """The chapters of one part."""
+    return templates.fill("map.html", parts=[_part(site, plan.parts()[folder])], alone=True)
+
+
+def _part(site, part: plan.Part) -> tuple[plan.Part, str | None, list]:
+    """A part, its page where it has one, and its chapters."""
+    return part, site.address(f"{part.folder}/index"), [_chapter(site, chapter) for chapter in part.chapters]
 
 
 def fold(site) -> str:
@@ -33,15 +47,15 @@ def fold(site) -> str:
     return f"```{{raw}} html\n{figure.html.replace(figure.still, fold_figure.still())}\n```"
 
 
-def _chapter(site, chapter: plan.Chapter) -> tuple[plan.Chapter, str | None, str | None, Counter]:
-    """A chapter, its page and its heading where it is written, and its claims by verdict."""
-    page = site.address(chapter.name)
-    title = _title(site, chapter.name) if page else None
-    return chapter, page, title, Counter(row["verdict"] for row in site.ledger if row["chapter"] == chapter.name)
-
-
-def _title(site, chapter: str) -> str:
-    """The first heading of a notebook."""
-    cells = json.loads((site.root / "book" / f"{chapter}.ipynb").read_text(encoding="utf-8"))["cells"]
-    lines = (line for cell in cells if cell["cell_type"] == "markdown" for line in "".join(cell["source"]).splitlines())
-    return next((line[2:].strip() for line in lines if line.startswith("# ")), chapter)
+def _chapter(site, chapter: plan.Chapter) -> dict:
+    """A chapter for the map: its page, its heading and what it asks of a reader, where it is written; its claims by verdict."""
+    page, count = site.address(chapter.name), Counter(row["verdict"] for row in site.ledger if row["chapter"] == chapter.name)
+    found = {"about": chapter.about, "title": chapter.title, "page": page, "count": count, "minutes": None, "needs": None}
+    if not page:
+        return found
+    cells = shown.stored(site.root / "book" / f"{chapter.name}.ipynb")
+    text = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
+    for key, pattern in (("title", TITLE), ("minutes", MINUTES), ("needs", NEEDS)):
+        match = pattern.search(text)
+        found[key] = match[1].strip().rstrip(".;") if match else found[key]
+    return found

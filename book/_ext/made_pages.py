@@ -1,8 +1,9 @@
 """Pages made from what is stored: a line `<!-- made: NAME -->` in a Markdown page is replaced by what the maker NAME writes.
 
-The ledger, the errata, the health of the book, the glossary, the map on the title page and the API reference come from the
-notebooks, from book/claims and from the package each time the site is built; no made file is kept. A page is made again when
-anything it was made from has changed. A made page may hold headings, math and links: it is read as Markdown like any other.
+What follows the name is handed to the maker: `<!-- made: part splines -->`. The ledger, the errata, the health of the book, the
+glossary, the map on the title page and the API reference come from the notebooks, from book/claims and from the package each time
+the site is built; no made file is kept. A page is made again when anything it was made from has changed. A made page may hold
+headings, math and links: it is read as Markdown like any other.
 """
 
 from __future__ import annotations
@@ -21,13 +22,15 @@ import health_page
 import landing_page
 import ledger_page
 import playground_page
+import shown
+import slides
 import terms
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 
-MARK = re.compile(r"^<!-- made: ([\w-]+) -->$", re.MULTILINE)
+MARK = re.compile(r"^<!-- made: ([\w-]+)(?: (.+))? -->$", re.MULTILINE)
 log = logging.getLogger(__name__)
 
 
@@ -58,9 +61,9 @@ class Site:
 
 @dataclass(frozen=True)
 class Maker:
-    """`write(site)` gives Markdown; `sources` are patterns, below the root, of the files it is made from."""
+    """`write(site)`, or `write(site, words)`, gives Markdown; `sources` are patterns, below the root, of what it is made from."""
 
-    write: Callable[[Site], str]
+    write: Callable[..., str]
     sources: tuple[str, ...]
     math: bool = False
     script: str | None = None
@@ -75,6 +78,11 @@ MAKERS = {
     "health": Maker(health_page.write, (*RECORDS, "book/data/runtimes.json", "requirements.txt", "tests/**/*.py")),
     "counts": Maker(landing_page.counts, RECORDS),
     "map": Maker(landing_page.book_map, RECORDS),
+    "part": Maker(landing_page.part, RECORDS),
+    "figure": Maker(shown.figure, ("book/*/*.ipynb", "book/_ext/shown.py", "book/_ext/templates/*")),
+    "deck": Maker(slides.deck, ("book/*/*.ipynb", "book/_ext/s*.py", "book/_ext/templates/*"), script="slides.js"),
+    "evidence": Maker(shown.evidence, (*RECORDS, "book/_ext/shown.py")),
+    "proposals": Maker(shown.proposals, (*RECORDS, "book/_ext/shown.py"), math=True),
     "fold": Maker(
         landing_page.fold,
         ("book/_ext/*fold*.py", "foldnet/nets.py", "foldnet/plots.py", "foldnet/live/*.py", "foldnet/live/bundles/*"),
@@ -86,15 +94,19 @@ MAKERS = {
 
 def fill(app: Sphinx, docname: str, source: list[str]) -> None:
     """Replace the marks of a page, and remember what they were made from."""
-    names = MARK.findall(source[0]) if app.env.doc2path(docname).endswith(".md") else []
+    if not app.env.doc2path(docname).endswith(".md"):
+        return
     site = Site(Path(app.srcdir), docname, frozenset(app.env.found_docs))
-    for name in names:
+
+    def make(mark: re.Match) -> str:
+        name, words = mark.groups()
         if name not in MAKERS:
             site.warn("nothing makes %r; there are %s", name, ", ".join(MAKERS))
-            continue
-        text = MAKERS[name].write(site)
-        source[0] = source[0].replace(f"<!-- made: {name} -->", text)
+            return mark[0]
         _made(app.env).setdefault(docname, {})[name] = _digest(site.root, MAKERS[name])
+        return MAKERS[name].write(site, *([words] if words else []))
+
+    source[0] = MARK.sub(make, source[0])
 
 
 def outdated(app: Sphinx, env: BuildEnvironment, added, changed, removed) -> Iterable[str]:

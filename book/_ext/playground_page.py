@@ -8,11 +8,15 @@ import html
 FIGURES = {
     "sheet": ("index", "Three folds can turn one cut into eight straight pieces. Find a sheet where they make only four."),
     "breakpoints": ("splines/breakpoints", "Press *Draw again* ten times. What share of all bends lies between −1 and 1?"),
+    "dynamics": ("splines/dynamics", "Train from torch's start, then from an even one. Which bends never move, and why?"),
     "landscape": ("splines/landscape", "Find a place for the orange bend where *Descend* does nothing, though the loss is high."),
     "smoothing": ("splines/smoothing", "Train with α = 5, then with α = 0.1. Who moves: the curve, or its bends as well?"),
+    "depth": ("splines/depth", "Let the dashed line down: when are two breakpoints born, and when do two die?"),
+    "capacity": ("boolean/capacity", "Build by depth: what is the smallest network you can find for parity of 12 bits?"),
     "optima": ("boolean/optima", "Drop 200 starts. How many find a perfect fit, and where do the others stay?"),
     "swaps": ("boolean/swaps", "Parity of three inputs can be seen with three changes of colour. Can you find the line?"),
-    "folding": ("growth/folding", "Fold at a mistake and train on. Does the crease stay where you put it?"),
+    "bottleneck": ("growth/bottleneck", "Settle the old weights, place a neuron, then compare. Can you beat the formula?"),
+    "folding": ("growth/folding", "Fold at a mistake and train on. Does the fold stay where you put it?"),
     "polytopes": (None, "Train, then add a layer: do the lines of the second layer cross those of the first straight?"),
 }
 

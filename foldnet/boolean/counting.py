@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import combinations
-from math import comb, e, log2
+from math import comb, e, lgamma, log, log2
 
 
 def log2_dichotomies(points: int, inputs: int) -> float:
@@ -39,18 +39,15 @@ def least_hidden_units(n: int) -> int:
     return high
 
 
-def log2_circuits(n: int, gates: float) -> float:
-    """Functions of n bits that circuits of this many gates with two inputs can compute, at most. (S2-find-lower-bounds)
+def log2_circuits(n: int, gates: int) -> float:
+    """Functions of n bits that circuits of up to this many gates with two inputs can compute, at most. (S2-find-lower-bounds)
 
-    Each gate is one of 10 that need both inputs, on a pair of the others; the names of the gates do not matter.
+    Each gate is one of 5 that keep 0 and need both inputs, on a pair of the others, and any gate is the output; the names of
+    the gates do not matter. One bit more for negations, and one for circuits of fewer gates.
     """
-    gates = int(gates)
     if gates < 1:
         return log2(2 * n + 2)
-    names = sum(log2(k) for k in range(1, min(gates, 10**5) + 1))
-    if gates > 10**5:  # Stirling from below
-        names = gates * log2(gates / e)
-    return log2(gates) + gates * log2(10 * comb(n + gates, 2)) - names
+    return 2 + log2(gates) + gates * log2(5 * comb(n + gates - 1, 2)) - lgamma(gates + 1) / log(2)
 
 
 def functions_by_gates(n: int, most: int) -> list[int]:

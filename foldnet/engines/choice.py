@@ -42,7 +42,7 @@ def engine_for(problem: Problem, name: str = "auto") -> Engine:
     if name != "torch":
         obstacle = fused_obstacle(problem)
         if obstacle and name == "fused":
-            raise ValueError(f"the fused engine trains full batches of float32 or float64 networks on the CPU; here {obstacle}")
+            raise ValueError(f"the fused engine trains float32 or float64 networks on the CPU; here {obstacle}")
         if not obstacle and (name == "fused" or fused_pays(problem)):
             try:
                 from .fused import FusedEngine
@@ -62,8 +62,6 @@ def fused_obstacle(problem: Problem) -> str | None:
         return f"the network is on {problem.theta.device}"
     if problem.theta.dtype not in (torch.float32, torch.float64):
         return f"the network is {problem.theta.dtype}"
-    if problem.batch_size is not None:
-        return f"batch_size is {problem.batch_size}"
     if callable(problem.until):
         return "until is a function"
     return None
@@ -74,7 +72,10 @@ def fused_pays(problem: Problem) -> bool:
 
     It computes 64 networks at a time whether they are there or not, so a lone network must be small; wide layers, on the other
     hand, fill the matrix products of torch. Threads and load do not count: one problem, one engine, on every machine.
+    Mini-batches go there only where asked for: stored results are torch's, and many steps part ways by rounding.
     """
+    if problem.batch_size is not None:
+        return False
     (count, parameters), n, units = problem.theta.shape, problem.x.shape[1], sum(problem.net.sizes[1:])
     double = 1 if problem.theta.dtype == torch.float32 else 2
     fused = -(-count // 64) * 64 * n * parameters * 0.65e-9 * double

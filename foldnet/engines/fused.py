@@ -1,4 +1,4 @@
-"""Training of many small networks on the CPU: full batches, in blocks of networks that a numba kernel trains side by side."""
+"""Training of many small networks on the CPU, in blocks of networks that a numba kernel trains side by side."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ class FusedEngine:
         self.theta = side_by_side(problem.theta.numpy())
         self.first = np.zeros_like(self.theta if problem.optimizer == "adam" else self.theta[:, :0])
         self.second = np.zeros_like(self.first)
-        self.x, self.y, self.weight = groups(problem.x.numpy()), groups(problem.y.numpy()), shares(problem)
+        self.x, self.y, self.weight = groups(problem.x.numpy()), groups(problem.y.numpy()), shares(problem, problem.x.shape[1])
+        self.permutations = np.random.default_rng(problem.seed)
         self.rate = side_by_side(problem.rate.numpy())
         self.loss = np.zeros_like(self.rate)
         self.stop = np.full(self.rate.shape, -1)
@@ -40,8 +41,15 @@ class FusedEngine:
         own = self.theta, self.first, self.second, self.x, self.y, self.weight, self.rate, self.stop, self.loss, history
         when = self.epoch, count, self.problem.every, self.problem.epochs
 
+        batches = self._batches(min(count, self.problem.epochs - self.epoch))
+
         def train(blocks: np.ndarray) -> None:
-            train_blocks(blocks, *self.shape, *own, self.goal, self.kind, when)
+            if batches is None:
+                train_blocks(blocks, *self.shape, *own, self.goal, self.kind, when)
+            else:
+                from ._fused_batches import train_batches  # compiled only where there are mini-batches
+
+                train_batches(blocks, *self.shape, *own, self.goal, self.kind, when, batches)
 
         # threads of our own: numba's pool ends the process when it meets a fork or, in some builds, a second calling thread
         threads = min(torch.get_num_threads(), numba.config.NUMBA_NUM_THREADS)  # ty: ignore[missing-attribute]
@@ -68,6 +76,19 @@ class FusedEngine:
         """The epoch at which each network was frozen, -1 for those that never were, `(B,)`."""
         return self._of_networks(self.stop)
 
+    def _batches(self, count: int):
+        """What `train_batches` needs to know of the next `count` epochs; None for full batches."""
+        if self.problem.batch_size is None:
+            return None
+        n = self.problem.x.shape[1]
+        size = min(self.problem.batch_size, n)
+        number = -(-n // size)
+        orders = [self.permutations.permutation(n) for _ in range(count)]
+        orders = np.stack([*orders, np.arange(n)])  # the last look follows no order
+        rest = n - (number - 1) * size
+        free = self.goal[0], self.goal[0].dtype.type(-np.inf), False
+        return free, orders, size, number, shares(self.problem, size), shares(self.problem, rest, size)
+
     def _of_networks(self, lanes: np.ndarray) -> Tensor:
         """A copy `(B, ...)` of `(blocks, LANES, ...)`, without the lanes that fill up the last block."""
         return torch.tensor(lanes.reshape(self.rate.size, *lanes.shape[2:])[: self.count])
@@ -89,9 +110,9 @@ def groups(values: np.ndarray) -> np.ndarray:
     return packed.reshape(len(packed), grouped.shape[1], -1)
 
 
-def shares(problem: Problem) -> np.ndarray:
-    """The weight of each point in the loss, `(groups, POINTS)`: 0 for those that only fill up."""
-    n, outputs = problem.y.shape[1:]
-    weight = np.zeros(n + -n % POINTS, problem.y.numpy().dtype)
-    weight[:n] = 1 / divisor(problem.loss, n, outputs)
+def shares(problem: Problem, count: int, room: int | None = None) -> np.ndarray:
+    """The weight of each of `count` points in their loss, `(groups, POINTS)` with `room` for more: 0 for what only fills up."""
+    room = count if room is None else room
+    weight = np.zeros(room + -room % POINTS, problem.y.numpy().dtype)
+    weight[:count] = 1 / divisor(problem.loss, count, problem.y.shape[2])
     return weight.reshape(-1, POINTS)

@@ -69,8 +69,14 @@ def start(width: int, block: int, networks: int = NETWORKS) -> ReLUNet:
 def train(nets: ReLUNet, task: str, block: int, epochs: int = EPOCHS, loss: str = "softmax") -> ReLUNet:
     """Full-batch Adam at rate 0.01 on the cross-entropy: of the softmax over both outputs, or of a sigmoid for each."""
     x, y = data(task, block)
-    done = fit(nets.to(device()), x, one_hot(y), loss=LOSSES[loss], lr=LR, epochs=epochs, progress=False)
+    nets = nets.to(where(len(nets.biases[0])))
+    done = fit(nets, x, one_hot(y), loss=LOSSES[loss], lr=LR, epochs=epochs, progress=False)
     return done.net.to("cpu")  # what comes next goes from network to network
+
+
+def where(networks: int) -> str:
+    """The CPU for the few networks that a chapter repeats: it prints the same then, with a GPU beside it or without."""
+    return device() if networks > FIRST else "cpu"
 
 
 def parents(task: str, block: int, networks: int = NETWORKS, loss: str = "softmax") -> ReLUNet:

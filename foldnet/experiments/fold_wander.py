@@ -19,7 +19,6 @@ from ..growth.typical import accuracy
 from ..growth.wander import follow, line_distance, other_places, rebuilt
 from ..nets import ReLUNet
 from . import fold_utilization as runs
-from .runner import device
 
 MARKS = (0, 1, 3, 10, 30, 100, 300, 1000, 3000, 5000)
 # options of `follow`; `times` stretches the marks of slow ways
@@ -54,7 +53,7 @@ def cell(task: str, block: int, way: str, networks: int = 200, marks=MARKS) -> d
     small, found = folded(task, block, networks, options.pop("size", runs.SIZE), way)
     times = options.pop("times", 1)
     x, y = runs.data(task, block)
-    states = follow(grow(small, found).to(device()), x, y, [times * m for m in marks], **options)
+    states = follow(grow(small, found).to(runs.where(networks)), x, y, [times * m for m in marks], **options)
     states = [s.to("cpu") for s in states]
     seen = [measure(s, found) for s in states]
     right = [(accuracy(nets, x, y) * len(x)).round().long() for nets in (small, states[-1])]

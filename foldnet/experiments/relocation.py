@@ -1,4 +1,4 @@
-"""Plain gradient descent, the same with bad breakpoints moved, and the best possible fits: 256 networks a case.
+"""Plain gradient descent, the same with bad breakpoints moved, and the best possible fits: 256 networks per case.
 
 The runs behind the lecture's slides "How suboptimal is gradient descent?" (S3-fig-suboptimal-gd) and "Can we improve GD by
 including global moves?" (S3-alg-relocate). The lecture gives no setup; this one is ours.
@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import torch
 
 from ..nets import ReLUNet, stack
 from ..splines import dynamics
 from ..splines import targets as functions
+from ..splines.breakpoints import shallow, unshallow
 from ..splines.initialization import uniform_breakpoints
 from ..splines.regression import optimal
 from .runner import device, short
@@ -24,6 +26,7 @@ VARIANTS: dict[str, dict[str, Any]] = {  # the same weights, the same number of 
     "plain": {},
     "moves": {"moves": MOVES, "every": EVERY},
     "flat moves": {"moves": MOVES, "every": EVERY, "flat": True},
+    "random moves": {"moves": MOVES, "every": EVERY},  # of the same neuron, to places drawn at random
     "uniform start": {},
 }
 
@@ -62,4 +65,30 @@ def initial(width: int, variant: str = "plain", targets=tuple(TARGETS)) -> ReLUN
 def train(variant: str, nets: ReLUNet, targets=tuple(TARGETS)) -> ReLUNet:
     """A batch (target, network) after 50,000 steps of gradient descent."""
     engine = "fused" if nets.device.type == "cpu" else "auto"  # what auto would take for all the steps in one call
-    return dynamics.train(nets, *points(targets), lr=LR, epochs=EPOCHS, **VARIANTS[variant], engine=engine)
+    how: dict[str, Any] = {"lr": LR, "epochs": EPOCHS, "engine": engine, **VARIANTS[variant]}
+    if variant != "random moves":
+        return dynamics.train(nets, *points(targets), **how)
+    moves, every = how.pop("moves"), how.pop("every")
+    reach = torch.tensor([[TARGETS[target][1]] for target in targets])
+    for place, side in zip(*draws(nets.sizes[1], moves, nets.batch_shape[-1])):
+        nets = dynamics.train(nets, *points(targets), **{**how, "epochs": every})
+        nets = anywhere(nets, *points(targets), reach * place, side)
+    return dynamics.train(nets, *points(targets), **{**how, "epochs": EPOCHS - moves * every})
+
+
+def draws(width: int, moves: int = MOVES, networks: int = NETWORKS) -> torch.Tensor:
+    """Where random moves go, in units of the data's reach, and which way they face: `(2, move, network)`."""
+    drawn = torch.tensor(np.random.default_rng(2000 + width).uniform(-1, 1, (2, NETWORKS, MOVES)))
+    return torch.stack([drawn[0], drawn[1].sign()]).mT[:, :moves, :networks]
+
+
+def anywhere(net: ReLUNet, x, y, place, side) -> ReLUNet:
+    """The neuron whose removal would raise the loss least breaks at `place` now and faces `side`, with delta-slope 0."""
+    w, b, v, offset = (part.clone() for part in shallow(net))
+    x, y, place, side = x.to(w), y.to(w), place.to(w).unsqueeze(-1), side.to(w).unsqueeze(-1)
+    outputs = v.unsqueeze(-1) * (w.unsqueeze(-1) * x.unsqueeze(-2) + b.unsqueeze(-1)).clamp(min=0)
+    residual = y - offset.unsqueeze(-1) - outputs.sum(-2)
+    worst = (residual.unsqueeze(-2) + outputs).square().sum(-1).argmin(-1, keepdim=True)
+    for part, new in zip((w, b, v), (side, -side * place, 0 * side)):
+        part.scatter_(-1, worst, new.expand_as(worst))
+    return unshallow(w, b, v, offset)

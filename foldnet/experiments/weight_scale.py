@@ -5,6 +5,7 @@ The runs behind the lecture's pictures for alpha = 100, 1 and 0.1 (S3-fig-kernel
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -40,7 +41,7 @@ def data() -> tuple[np.ndarray, np.ndarray]:
 
 
 def train(optimizer: str, epochs: int, alphas=ALPHAS, sets: int = 8) -> tuple[ReLUNet, Fit]:
-    """The networks `(data set, alpha)` at the start, and their training.
+    """The networks `(data set, alpha)` at the start, and their training, both on the CPU.
 
     Adam takes the rate 1e-3, less where larger weights make each step count more; gradient descent the inverse of its stiffness.
     """
@@ -65,13 +66,14 @@ def train(optimizer: str, epochs: int, alphas=ALPHAS, sets: int = 8) -> tuple[Re
         "every": max(1, epochs // 20),
         "progress": False,
     }
-    return nets, fit(nets, places[..., None], torch.as_tensor(y)[:, None, :, None], record=record, **settings)
+    result = fit(nets, places[..., None], torch.as_tensor(y)[:, None, :, None], record=record, **settings)
+    return nets.to("cpu"), replace(result, net=result.net.to("cpu"))
 
 
 def cell(optimizer: str, epochs: int) -> dict:
     """`(data set, alpha)`: loss, distance to the predicted spline, spread of bends, moves; curves of the first."""
     _, result = train(optimizer, epochs)
-    net = result.net.to("cpu")
+    net = result.net
     out = {
         "loss": short(result.final_loss, 3),
         "off": short(off(net), 4),

@@ -8,64 +8,23 @@ k, has one name in all faces that meet there. A new vertex is a pair of older on
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 from numba import uint64
 
-from .._compiled import compiled
+from .._compiled import compiled, lowest, ones
 
 ONE = np.uint64(1)
 NONE = np.uint64(0)
 
 
 @compiled
-def _ones(word):
-    """The number of bits that are set."""
-    word = word - ((word >> uint64(1)) & uint64(0x5555555555555555))
-    word = (word & uint64(0x3333333333333333)) + ((word >> uint64(2)) & uint64(0x3333333333333333))
-    word = (word + (word >> uint64(4))) & uint64(0x0F0F0F0F0F0F0F0F)
-    return numba.int64((word * uint64(0x0101010101010101)) >> uint64(56))
-
-
-@compiled
-def _lowest(word):
-    """The place of the lowest bit that is set."""
-    return _ones((word & (~word + ONE)) - ONE)
-
-
-@compiled
-def _changes(positive, negative, a, b, w):
+def changes(positive, negative, a, b, w):
     """The neurons of word w that are positive at one of the vertices a, b and negative at the other."""
     return (positive[a, w] & negative[b, w]) | (negative[a, w] & positive[b, w])
 
 
 @compiled
-def mark(z, snap, positive, negative, first, last):
-    """The bitsets of the vertices `first` to `last`, of values `z` `(V, n)`; what is zero to rounding is made zero."""
-    n = z.shape[1]
-    for v in range(first, last):
-        for j in range(n):
-            z[v, j] = z[v, j] if abs(z[v, j]) > snap[j] else 0.0
-        for start in range(0, n, 64):
-            p, q = NONE, NONE
-            for j in range(start, min(start + 64, n)):
-                p |= uint64(z[v, j] > 0) << uint64(j - start)
-                q |= uint64(z[v, j] < 0) << uint64(j - start)
-            positive[v, start >> 6], negative[v, start >> 6] = p, q
-
-
-@compiled
-def count_cuts(ends, positive, negative, count, first, last):
-    """How many neurons change their sign along each of the edges `first` to `last`."""
-    for e in range(first, last):
-        total = 0
-        for w in range(positive.shape[1]):
-            total += _ones(_changes(positive, negative, ends[e, 0], ends[e, 1], w))
-        count[e] = total
-
-
-@compiled
-def _room(array, used, needed):
+def roomy(array, used, needed):
     """The array or, where it is too short for so many rows more, a copy of at least twice the size."""
     if used + needed <= array.shape[0]:
         return array
@@ -75,15 +34,15 @@ def _room(array, used, needed):
 
 
 @compiled
-def _between(a, b, t, snap):
+def between(a, b, t, snap):
     """The value at share t of the way from a value to another; zero if it is rounding."""
     value = a + t * (b - a)
     return value if abs(value) > snap else 0.0
 
 
 @compiled
-def split_faces(start, corner, edge, ends, where, z, snap, positive, negative, known, first, last, most):
-    """The faces `first` to `last` cut by all neurons of a layer, depth first: each part by the lowest neuron that cuts it.
+def split_faces(start, corner, edge, ends, where, z, snap, positive, negative, known, most):
+    """The faces cut by all neurons of a layer, depth first: each part by the lowest neuron that cuts it.
 
     A face has the corners `corner[start[f]:start[f + 1]]`, counter-clockwise, each with the edge to the next one. Neurons cross
     edge e in the vertices `where[e]`, `where[e] + 1`, ..., by neuron. Returned are the parts in the same form, -1 - j standing
@@ -91,24 +50,24 @@ def split_faces(start, corner, edge, ends, where, z, snap, positive, negative, k
     faces, numbered from `known` on: two older ones `(I, 2)`, the share `(I,)` and the neuron `(I,)`. With more than `most` parts
     it stops.
     """
-    words, faces, made, need = positive.shape[1], last - first, np.zeros(3, np.int64), np.zeros(6, np.int64)
+    words, faces, made, need = positive.shape[1], start.shape[0] - 1, np.zeros(3, np.int64), np.zeros(6, np.int64)
     out_start, out_parent = np.zeros(4 * faces + 64, np.int64), np.empty(4 * faces + 64, np.int64)
     out_on = np.empty((4 * faces + 64, words), np.uint64)
     out_corner, out_edge = np.empty(16 * faces + 256, np.int64), np.empty(16 * faces + 256, np.int64)
     pair, share, who = np.empty((faces + 64, 2), np.int64), np.empty(faces + 64), np.empty(faces + 64, np.int64)
     desk, values, signs = np.empty(4096, np.int64), np.empty(4096), np.empty(1024, np.uint64)
-    f = first
-    while f < last and made[0] <= most:
+    f = 0
+    while f < faces and made[0] <= most:
         f = _split(
-            f, last, most, start, corner, edge, ends, where, z, snap, positive, negative, known, desk, values, signs,
+            f, faces, most, start, corner, edge, ends, where, z, snap, positive, negative, known, desk, values, signs,
             out_start, out_corner, out_edge, out_parent, out_on, pair, share, who, made, need,
         )  # fmt: skip
-        if f < last:  # the next face needs more room than is left
-            out_start, out_parent = _room(out_start, made[0] + 1, need[0]), _room(out_parent, made[0], need[0])
-            out_on = _room(out_on, made[0], need[0])
-            out_corner, out_edge = _room(out_corner, made[1], need[1]), _room(out_edge, made[1], need[1])
-            pair, share, who = _room(pair, made[2], need[2]), _room(share, made[2], need[2]), _room(who, made[2], need[2])
-            desk, values, signs = _room(desk, 0, need[3]), _room(values, 0, need[4]), _room(signs, 0, need[5])
+        if f < faces:  # the next face needs more room than is left
+            out_start, out_parent = roomy(out_start, made[0] + 1, need[0]), roomy(out_parent, made[0], need[0])
+            out_on = roomy(out_on, made[0], need[0])
+            out_corner, out_edge = roomy(out_corner, made[1], need[1]), roomy(out_edge, made[1], need[1])
+            pair, share, who = roomy(pair, made[2], need[2]), roomy(share, made[2], need[2]), roomy(who, made[2], need[2])
+            desk, values, signs = roomy(desk, 0, need[3]), roomy(values, 0, need[4]), roomy(signs, 0, need[5])
     parts, sides, inside = made[0], made[1], made[2]
     return (
         out_start[: parts + 1], out_corner[:sides], out_edge[:sides], out_parent[:parts], out_on[:parts],
@@ -139,7 +98,7 @@ def _split(
             word = p & q
             on[w] = p & ~word
             while word != NONE:
-                cut[number] = 64 * w + _lowest(word)
+                cut[number] = 64 * w + lowest(word)
                 number += 1
                 word &= word - ONE
         pairs = number * (number - 1) // 2
@@ -180,7 +139,7 @@ def _split(
                     q |= signs[2 * (desk[s] * width + w) + 1]
                 signs[seen + w] = p
                 if p & q:
-                    c = 64 * w + _lowest(p & q)
+                    c = 64 * w + lowest(p & q)
                     break
             if c < 0:
                 for i in range(length):
@@ -192,7 +151,7 @@ def _split(
                 for w in range(width):
                     word = signs[seen + w]
                     while word != NONE:
-                        j = cut[64 * w + _lowest(word)]
+                        j = cut[64 * w + lowest(word)]
                         out_on[parts, j >> 6] |= ONE << uint64(j & 63)
                         word &= word - ONE
                 out_parent[parts] = f
@@ -221,14 +180,14 @@ def _split(
                         g, h = ends[e, 0], ends[e, 1]
                         t = z[g, j] / (z[g, j] - z[h, j])
                         for d in range(number):
-                            value[v * number + d] = _between(z[g, cut[d]], z[h, cut[d]], t, snap[cut[d]])
-                        desk[v] = where[e] + _ones(_changes(positive, negative, g, h, w) & lower)
+                            value[v * number + d] = between(z[g, cut[d]], z[h, cut[d]], t, snap[cut[d]])
+                        desk[v] = where[e] + ones(changes(positive, negative, g, h, w) & lower)
                         for u in range(w):
-                            desk[v] += _ones(_changes(positive, negative, g, h, u))
+                            desk[v] += ones(changes(positive, negative, g, h, u))
                     else:
                         t = at / (at - to)
                         for d in range(number):
-                            value[v * number + d] = _between(value[a * number + d], value[b * number + d], t, snap[cut[d]])
+                            value[v * number + d] = between(value[a * number + d], value[b * number + d], t, snap[cut[d]])
                         pair[inside, 0], pair[inside, 1], share[inside], who[inside] = desk[a], desk[b], t, j
                         desk[v] = known + inside
                         inside += 1
@@ -258,74 +217,3 @@ def _sign(value, signs, v, number, width):
             p |= uint64(value[v * number + d] > 0) << uint64(d - 64 * w)
             q |= uint64(value[v * number + d] < 0) << uint64(d - 64 * w)
         signs[2 * (v * width + w)], signs[2 * (v * width + w) + 1] = p, q
-
-
-@compiled
-def _fill(v, a, b, t, j, snap, xy, z):
-    for i in range(xy.shape[1]):
-        xy[v, i] = xy[a, i] + t * (xy[b, i] - xy[a, i])
-    for k in range(z.shape[1]):
-        z[v, k] = _between(z[a, k], z[b, k], t, snap[k])
-    z[v, j] = 0.0
-
-
-@compiled
-def fill_edges(ends, where, snap, positive, negative, xy, z, first, last):
-    """The rows of the vertices where neurons cross the edges `first` to `last`."""
-    for e in range(first, last):
-        a, b, v = ends[e, 0], ends[e, 1], where[e]
-        for w in range(positive.shape[1]):
-            word = _changes(positive, negative, a, b, w)
-            while word != NONE:
-                j = 64 * w + _lowest(word)
-                _fill(v, a, b, z[a, j] / (z[a, j] - z[b, j]), j, snap, xy, z)
-                word &= word - ONE
-                v += 1
-
-
-@compiled
-def fill_inside(pair, share, who, snap, xy, z, known, first, last):
-    """The rows of the vertices inside of faces, each after the two that it lies between."""
-    for i in range(first, last):
-        _fill(known + i, pair[i, 0], pair[i, 1], share[i], who[i], snap, xy, z)
-
-
-@compiled
-def join_sides(start, corner, line, vertices):
-    """The edges of a complex from the sides of its faces: edge of each side, and of each edge its two ends, line and faces.
-
-    `faces` `(E, 2)`: the face on whose side the edge runs from its lower to its higher end, then the other; -1 for none. An
-    edge that belongs to two faces on the same side means that rounding has folded the complex: then its line is -2**62.
-    """
-    sides = corner.shape[0]
-    bucket = np.zeros(vertices + 1, np.int64)
-    after = np.empty(sides, np.int64)
-    face = np.empty(sides, np.int64)
-    for f in range(start.shape[0] - 1):
-        for s in range(start[f], start[f + 1]):
-            after[s], face[s] = corner[s + 1 if s + 1 < start[f + 1] else start[f]], f
-            bucket[min(corner[s], after[s]) + 1] += 1
-    for v in range(vertices):
-        bucket[v + 1] += bucket[v]
-    slot = bucket[:-1].copy()
-    edge, first_of = np.empty(sides, np.int64), np.empty(sides, np.int64)
-    ends, lines, faces = np.empty((sides, 2), np.int64), np.empty(sides, np.int64), np.full((sides, 2), -1, np.int64)
-    count = 0
-    for s in range(sides):
-        low, high = min(corner[s], after[s]), max(corner[s], after[s])
-        e = -1
-        for i in range(bucket[low], slot[low]):
-            if ends[first_of[i], 1] == high:
-                e = first_of[i]
-                break
-        if e < 0:
-            e = count
-            ends[e, 0], ends[e, 1], lines[e] = low, high, line[s]
-            first_of[slot[low]] = e
-            slot[low] += 1
-            count += 1
-        way = 0 if corner[s] == low else 1
-        if faces[e, way] >= 0 or low == high:
-            lines[e] = -(2**62)
-        edge[s], faces[e, way] = e, face[s]
-    return edge, ends[:count], lines[:count], faces[:count]

@@ -10,6 +10,7 @@ import functools
 import html
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -71,6 +72,16 @@ class live:
             f'sandbox="allow-scripts" srcdoc="{html.escape(self.page())}"></iframe>'
         )
 
+    def widget(self) -> Any:
+        """The figure as an anywidget: what the reader does stands in its traits, `widget.points`, and what Python sets is shown.
+
+        It needs a kernel and the package anywidget; the figure itself needs neither. In Colab, say
+        `google.colab.output.enable_custom_widget_manager()` first.
+        """
+        from .widget import widget
+
+        return widget(self.name, self.state)
+
     def __repr__(self) -> str:
         return f"live({', '.join([self.name, *sorted(self.given)])})"
 
@@ -94,8 +105,7 @@ def _rounded(value, digits: int = 5):
     if isinstance(value, (list, tuple, np.ndarray)):
         return [_rounded(v, digits) for v in value]
     if hasattr(value, "tolist"):
-        value = value.tolist()
-        return _rounded(value, digits) if isinstance(value, list) else value
+        return _rounded(value.tolist(), digits)
     return round(value, digits) if isinstance(value, float) else value
 
 

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import functools
+from itertools import pairwise
 
 import numpy as np
+import torch
 
 from .. import plots
+from ..boolean.capacity import deep_wave, interpolate
 from ..boolean.functions import corners
 from ..boolean.swaps import changes
 from ..geometry.boundaries import margin
 from ..growth import tasks
 from ..nets import ReLUNet
-from ..splines.breakpoints import pieces, spline
+from ..splines.breakpoints import Pieces, pieces, shallow, spline
+from ..splines.depth import deep_pieces
 from ..splines.smoothing import grid, minimum_norm
 from ..train import fit
 
 BLUE, ORANGE, BLACK = (plots.COLORS[name] for name in ("blue", "orange", "black"))
+MOST_PIECES = 2000  # of a curve that is drawn
 NOTE = " With scripts running, this is a figure to take hold of."
 
 
@@ -82,8 +87,8 @@ def draw_folding(state: dict) -> str:
     ax.set(xlim=(-1.15, 1.15), ylim=(-1.15, 1.15), xticks=[], yticks=[])
     ax.set_aspect("equal")
     alt = (
-        f"{len(points)} points of two classes, the border of a network with {net.sizes[1]} neurons between them, and its "
-        f"{wrong.sum()} mistakes as crosses.{NOTE}"
+        f"{len(points)} points of two classes, the decision boundary of a network with {net.sizes[1]} neurons between them, and "
+        f"its {wrong.sum()} mistakes as crosses.{NOTE}"
     )
     return plots.image(fig, alt)
 
@@ -99,10 +104,10 @@ def nothing(given: dict) -> dict:
 def _curve(state: dict, reach: float, lines: list[tuple], points, alt: str) -> str:
     fig, ax = plots.subplots(figsize=(6.4, 2.8))
     for f, style in lines:
-        knots = f.breakpoints[f.breakpoints.abs() < reach].tolist()
-        x = np.sort(np.concatenate([[-reach, reach], knots]))
+        knots = f.knots if isinstance(f, Pieces) else f.breakpoints
+        x = np.sort(np.concatenate([[-reach, reach], knots[knots.abs() < reach]]))
         ax.plot(x, f(x), **style)
-    ax.plot(*np.transpose(points), "s", color=BLACK, ms=6)
+    ax.plot(*np.reshape(points, (-1, 2)).T, "s", color=BLACK, ms=6)
     ax.set(xlim=(-reach, reach), xlabel="x")
     return plots.image(fig, alt + NOTE)
 
@@ -113,9 +118,8 @@ def draw_smoothing(state: dict) -> str:
     x, y = np.transpose(points)
     fit_ = minimum_norm(x, y, beta, side)
     lines = [(fit_, {"color": ORANGE, "ls": "--"})]
-    return _curve(
-        state, 3.0, lines, points, f"{len(points)} points, and dashed the smoothest curve that a network can draw through them."
-    )
+    alt = f"{len(points)} points, and dashed the curve that a wide network is predicted to draw through them."
+    return _curve(state, 3.0, lines, points, alt)
 
 
 def draw_landscape(state: dict) -> str:
@@ -132,6 +136,86 @@ def draw_optima(state: dict) -> str:
 
 def _line_network(w, b, v, offset) -> ReLUNet:
     return ReLUNet([np.array(w, float)[:, None], np.array([v], float)], [b, [offset]])  # ty: ignore[invalid-argument-type]
+
+
+def begin_dynamics(given: dict) -> dict:
+    """Eight neurons from torch's start that stop far from the best fit, unless the notebook brings its own."""
+    if {"w", "b", "v"} & set(given):
+        return {}
+    net = ReLUNet.random((1, 8, 1), batch=4, init="torch", seed=3)[1]
+    w, b, v, offset = shallow(net)
+    return {"w": w, "b": b, "v": v, "offset": offset}
+
+
+def draw_dynamics(state: dict) -> str:
+    """`points` or `data` ("sine", "bump", "parabola", "step" name what the points are), `w`, `b`, `v`, `offset`, the step size
+    `rate`; `start` ("torch" or "even") is what *Another start* draws. Good ones: eight neurons as it begins, stuck at a loss near
+    1; `w=[1], b=[-2.9], v=[0.5]`, a bend that sees one point.
+    """
+    f = spline(_line_network(state["w"], state["b"], state["v"], state["offset"]))
+    points = state["points"]
+    alt = f"{len(points)} points and the curve of a network with {len(state['w'])} neurons before its training."
+    return _curve(state, 3.2, [(f, {"color": BLUE})], points, alt)
+
+
+def draw_bottleneck(state: dict) -> str:
+    """`points`, the network `w`, `b`, `v`, `offset`, the reader's neuron (`beta`, `side` 1 or -1, `mu`), and `compare` to show
+    TINY's and the best beside it from the start. Once the old weights have settled, TINY's bends at the mean of the data.
+    """
+    f = spline(_line_network(state["w"], state["b"], state["v"], state["offset"]))
+    alt = f"{len(state['points'])} points on a wave and the curve of a network with {len(state['w'])} neurons, too few for it."
+    return _curve(state, 3.0, [(f, {"color": BLUE})], state["points"], alt)
+
+
+def begin_depth(given: dict) -> dict:
+    """Three layers of six random neurons, or what `hidden` and `scale` ask for; the fan makes its own weights, exactly. Of 6,000
+    seeds this is a lively one, whose chosen neuron lies above zero in view, with three turns: let down, it bears breakpoints.
+    """
+    hidden, scale = given.get("hidden", [6, 6, 6]), given.get("scale", 0.7)
+    chosen = {"layer": min(2, len(hidden) - 1), "neuron": min(4, hidden[-1] - 1), "scale": scale}
+    if "theta" in given or given.get("start") == "fan":
+        return chosen
+    rng = np.random.default_rng(given.get("seed", 3215))
+    widths = pairwise([1, *hidden, 1])
+    theta = [np.append(rng.normal(size=i * o) * (2 / i) ** 0.5, scale * rng.normal(size=o)) for i, o in widths]
+    return {"theta": np.concatenate(theta), **chosen}
+
+
+def draw_depth(state: dict) -> str:
+    """`hidden` widths, `theta` as `net.vector()`; without it `start` ("random", "fan") and `scale`, that of the biases, say what
+    is drawn. `layer` and `neuron`, from 0, choose the dashed one; `data` shows the sine. Good ones: `hidden=[8] * 5` beside
+    `hidden=[40]`; `hidden=[3] * 4, start="fan"`, 81 pieces of 12 neurons.
+    """
+    sizes, theta = [1, *state["hidden"], 1], state["theta"]
+    name, needed = "-".join(map(str, sizes)), sum(o * (i + 1) for i, o in pairwise(sizes))
+    if theta or state["start"] != "fan":
+        if len(theta) != needed:
+            raise ValueError(f"a {name} network has {needed} weights and biases; theta has {len(theta)}")
+        net = ReLUNet.random(sizes).with_vector(torch.tensor(theta, dtype=torch.float64))
+    elif (many := int(np.prod(state["hidden"]))) > MOST_PIECES:
+        raise ValueError(f"a fan of {many:,} pieces is too many to draw; at most {MOST_PIECES:,} are")
+    else:
+        net = deep_wave(state["hidden"], interval=(-4, 4)).float()
+    f = deep_pieces(net)
+    often = int((f.knots.abs() < 4 - 1e-9).sum())
+    alt = f"The curve of a {name} network: {often + 1} straight pieces between −4 and 4."
+    return _curve(state, 4.0, [(f, {"color": BLUE})], [], alt)
+
+
+def draw_capacity(state: dict) -> str:
+    """`build="points"`: `points` and how many `nodes` so far. `build="waves"`: `widths` of the layers and the `bits` of parity.
+    Good ones: `nodes=0`; `build="waves", widths=[2], bits=8`, to be finished by the reader.
+    """
+    if state["build"] == "waves":
+        f = deep_pieces(deep_wave(state["widths"]).float())
+        many = f"{len(state['widths'])} layers fold the line into {np.prod(state['widths'])} parts"
+        alt = f"{many}: a wave between 0 and 1 for parity of {state['bits']} bits."
+        return _curve(state, 1.0, [(f, {"color": BLUE})], [], alt)
+    points = sorted({x: y for x, y in reversed(state["points"])}.items())  # of two at one place the first
+    x, y = zip(*points[: int(state["nodes"]) + 1])
+    f = spline(interpolate(x, y).float() if len(x) > 1 else _line_network([1.0], [0.0], [0.0], y[0]))
+    alt = f"{len(points)} points, and a network of {len(x) - 1} nodes that goes through the first {len(x)} of them."
+    return _curve(state, 3.0, [(f, {"color": BLUE})], points, alt)
 
 
 # ---- polytopes -----------------------------------------------------------------------------------------------------------
@@ -207,11 +291,15 @@ def draw_sheet(state: dict) -> str:
     alt = (
         f"A sheet that was folded ({folds} of {len(state['creases'])} folds) and cut once along a straight line, unfolded again: "
     )
-    return plots.image(fig, alt + "the cut is a border of many straight pieces." + NOTE)
+    return plots.image(fig, alt + "the cut is a boundary of many straight pieces." + NOTE)
 
 
 STILLS = {
+    "bottleneck": (nothing, draw_bottleneck),
     "breakpoints": (begin_breakpoints, draw_breakpoints),
+    "capacity": (nothing, draw_capacity),
+    "depth": (begin_depth, draw_depth),
+    "dynamics": (begin_dynamics, draw_dynamics),
     "folding": (begin_folding, draw_folding),
     "landscape": (nothing, draw_landscape),
     "optima": (nothing, draw_optima),

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.nn.functional import leaky_relu
@@ -57,15 +59,43 @@ class DeepSpline:
 @torch.no_grad()
 def deep_spline(net: ReLUNet) -> DeepSpline:
     """All breakpoints and kinks of a (leaky) ReLU network of one input and one output, or of a batch, in float64."""
-    weights, biases = _parameters(net)
-    count, widest = len(biases[0]), max(net.sizes)
+    theta = _parameters(net)
+    return (_by_kernel if theta.device.type == "cpu" else _by_tensors)(theta, net)
+
+
+def _by_kernel(theta: Tensor, net: ReLUNet) -> DeepSpline:
+    """The compiled way, for the processor, in as many threads as torch has."""
+    from ._depth_kernel import splines
+
+    count, sizes, numbers = len(theta), np.array(net.sizes), theta.reshape(-1).numpy()
+    threads = min(torch.get_num_threads(), 1 + count // 8)
+    step = count if threads == 1 else -(-count // (4 * threads))
+
+    def work(first: int) -> DeepSpline:
+        found = splines(numbers, theta.shape[1], sizes, net.leak, TOLERANCE, first, min(first + step, count))
+        whole, real, rows, (vertices, listed), outermost = found
+        (network, kink), columns = whole[:, :vertices], torch.from_numpy(real[:, :vertices])
+        flags = torch.from_numpy(rows[3:, :listed].astype(bool))
+        rows = torch.from_numpy(rows[:3, :listed])
+        network, kink = torch.from_numpy(network - first), torch.from_numpy(kink.astype(bool))
+        return DeepSpline(net.batch_shape, network, *columns, kink, *rows, *flags, torch.from_numpy(outermost))
+
+    if threads == 1:
+        return work(0)
+    with ThreadPoolExecutor(threads) as pool:
+        return _joined(list(pool.map(work, range(0, count, step))), net.batch_shape, step)
+
+
+def _by_tensors(theta: Tensor, net: ReLUNet) -> DeepSpline:
+    """The same layer by layer on tensors, for the devices that have no kernel."""
+    nets, count, widest = net.with_vector(theta), len(theta), max(net.sizes)
     # a random network has about as many breakpoints as neurons (Hanin and Rolnick), so this keeps a tensor below MOST_ENTRIES
     step = max(1, MOST_ENTRIES // (widest * (2 * sum(net.sizes[1:-1]) + 8)))
     parts = []
     for first in range(0, count, step):
         part = slice(first, first + step)
-        parts.append(_spline_of([w[part] for w in weights], [b[part] for b in biases], net.leak))
-    return replace(parts[0], batch_shape=net.batch_shape) if len(parts) == 1 else _joined(parts, net.batch_shape, step)
+        parts.append(_spline_of([w[part] for w in nets.weights], [b[part] for b in nets.biases], net.leak))
+    return _joined(parts, net.batch_shape, step)
 
 
 def deep_pieces(net: ReLUNet) -> Pieces:
@@ -287,11 +317,11 @@ def _without(rows: Tensor, left_out: Tensor) -> Tensor:
     return rows[keep]
 
 
-def _parameters(net: ReLUNet) -> tuple[list[Tensor], list[Tensor]]:
-    """Weights `(networks, out, in)` and biases `(networks, out)` in float64."""
+def _parameters(net: ReLUNet) -> Tensor:
+    """All parameters in float64, `(networks, P)`."""
     if net.sizes[0] != 1 or net.sizes[-1] != 1 or len(net.sizes) < 3:
         raise ValueError(f"a network of one input, one output and at least one hidden layer is needed; got {net}")
-    if not net.vector().isfinite().all():
+    theta = net.vector().detach().double().reshape(-1, net.parameter_count)
+    if not theta.sum().isfinite() and not theta.isfinite().all():  # the sum is quicker, but may overflow
         raise ValueError("a network with weights that are NaN or infinite has no breakpoints: did its training diverge?")
-    weights = [w.detach().double().reshape(-1, *w.shape[-2:]) for w in net.weights]
-    return weights, [b.detach().double().reshape(-1, b.shape[-1]) for b in net.biases]
+    return theta

@@ -39,6 +39,7 @@ TARGETS = {
     "cubic": (lambda x: x**3, 2.0),
     "chirp": (lambda x: torch.sin(x**2 / 2), 2.0),
     "wide chirp": (lambda x: torch.sin(x**2 / 2), math.pi),
+    "small cubic": (lambda x: x**3 / 8, 2.0),
     "bump": (lambda x: torch.exp(-4 * (x - 1) ** 2), math.pi),
 }
 

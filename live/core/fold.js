@@ -1,5 +1,5 @@
-/** One more neuron, whose crease folds the decision boundary of a shallow two-class network of the plane behind a mistake. */
-import { affine, outputs, parts, pattern, preactivations } from "./net.js";
+/** One more neuron, whose line folds the decision boundary of a shallow two-class network of the plane behind a mistake. */
+import { affine, outputs, parts, pattern } from "./net.js";
 
 /** @typedef {import("./net.js").Net} Net one output: class 1 where it is positive */
 
@@ -66,17 +66,10 @@ function wayOut(x, y, at, up) {
 }
 
 /** The line w.x + b = 0 of each hidden neuron of the first layer: unit normal and distance, or null where w is 0. @param {Net} net */
-export function creases(net) {
+export function switchingLines(net) {
   const { weights, biases } = parts(net);
   return weights[0].map((w, i) => {
     const length = Math.hypot(...w);
     return length > 0 ? { normal: [w[0] / length, w[1] / length], offset: biases[0][i] / length, strength: weights[1][0][i] * length } : null;
   });
-}
-
-/** How many points each hidden neuron of the first layer is active at. @param {Net} net @param {ArrayLike<number>} x */
-export function activity(net, x) {
-  const width = net.sizes[1], count = new Array(width).fill(0);
-  preactivations(net, x)[0].forEach((z, k) => z > 0 && count[k % width]++);
-  return count;
 }

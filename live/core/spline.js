@@ -1,4 +1,4 @@
-/** Networks of one variable as splines, their breakpoints at random, and the cubic spline through points. */
+/** Networks of one variable as splines: their pieces, their breakpoints at random, the loss along one, and the smallest fit. */
 
 /**
  * One neuron as a hinge: it bends the line at `beta` by `mu` and is switched on to the right (`side` 1) or to the left (-1).
@@ -57,6 +57,11 @@ export function pieces({ hinges, offset }) {
   return { knots, slopes, intercepts };
 }
 
+/** The curve between -reach and reach as a chain of points, one at each bend in view. @param {{ hinges: Hinge[], offset: number }} f */
+export function chain(f, reach) {
+  return [-reach, ...pieces(f).knots.filter((x) => Math.abs(x) < reach), reach].map((x) => [x, value(f, x)]);
+}
+
 /** @typedef {"normal" | "uniform" | "even"} Law normal or uniform weights and biases; breakpoints spread evenly over [-reach, reach] */
 
 /** How far breakpoints are spread under the law "even". */
@@ -74,34 +79,6 @@ export function share(law, r, ratio) {
   if (law === "even") return Math.min(1, r / REACH);
   const t = r / ratio;
   return law === "normal" ? (2 / Math.PI) * Math.atan(t) : t <= 1 ? t / 2 : 1 - 1 / (2 * t);
-}
-
-/**
- * The natural cubic spline through points with increasing x: of all curves through them the one with the least squared second
- * derivative. Straight beyond the ends.
- * @param {number[]} x @param {number[]} y @returns {(t: number) => number}
- */
-export function naturalCubic(x, y) {
-  const n = x.length, curve = new Float64Array(n);
-  const h = (i) => x[i + 1] - x[i], rise = (i) => (y[i + 1] - y[i]) / h(i);
-  // second derivatives by elimination in a tridiagonal system: Thomas's way down, then back up
-  const up = new Float64Array(n);
-  for (let i = 1; i < n - 1; i++) {
-    const pivot = 2 * (h(i - 1) + h(i)) - h(i - 1) * up[i - 1];
-    up[i] = h(i) / pivot;
-    curve[i] = (6 * (rise(i) - rise(i - 1)) - h(i - 1) * curve[i - 1]) / pivot;
-  }
-  for (let i = n - 2; i > 0; i--) curve[i] -= up[i] * curve[i + 1];
-  return (t) => {
-    if (n === 1) return y[0];
-    let i = 0;
-    while (i < n - 2 && t > x[i + 1]) i++;
-    const slope = rise(i) - (h(i) * (2 * curve[i] + curve[i + 1])) / 6;
-    if (t < x[0]) return y[0] + slope * (t - x[0]);
-    if (t > x[n - 1]) return y[n - 1] + (rise(i) + (h(i) * (curve[i] + 2 * curve[i + 1])) / 6) * (t - x[n - 1]);
-    const s = t - x[i];
-    return y[i] + s * (slope + s * (curve[i] / 2 + (s * (curve[i + 1] - curve[i])) / (6 * h(i))));
-  };
 }
 
 /**

@@ -9,7 +9,7 @@ import { handle } from "../ui/handle.js";
 
 const LAWS = { normal: "normal weights", uniform: "uniform weights (torch)", even: "bends spread evenly" };
 const RATIOS = [0.1, 0.2, 0.3, 0.5, 0.7, 1, 1.5, 2, 3, 5, 10];
-const BINS = 80;
+const BINS = 80, FAR = 1000;
 const round = (x) => Math.round(x * 100) / 100;
 const title = "Where does a random network bend?";
 
@@ -22,7 +22,7 @@ function render({ model, el }) {
   const start = Object.fromEntries(Object.keys(defaults).map((key) => [key, model.get(key)]));
   let random = new Random(model.get("seed"));
   /** Bends of all networks so far, at ratio 1: with another ratio they are that many times farther out. */
-  let pile = [];
+  let pile = [], counted = null;
   let chosen = 0, range = null, handles = [], door = null, view = null;
 
   const figure = frame(el, model, {
@@ -123,8 +123,9 @@ function render({ model, el }) {
   /** Put neuron i's bend at beta, or let it bend by mu: w stays, so that only the bias or only v changes. */
   function bend(i, { beta, mu }) {
     const { w, b, v } = Object.fromEntries(["w", "b", "v"].map((key) => [key, [...model.get(key)]]));
-    if (beta !== undefined && w[i] !== 0) b[i] = -w[i] * beta;
-    if (mu !== undefined && w[i] !== 0) v[i] = mu / Math.abs(w[i]);
+    const kept = (x) => Math.max(-FAR, Math.min(FAR, x)); // a typed number may be any
+    if (beta !== undefined && w[i] !== 0) b[i] = -w[i] * kept(beta);
+    if (mu !== undefined && w[i] !== 0) v[i] = kept(mu) / Math.abs(w[i]);
     chosen = i;
     figure.keep({ b, v });
     draw();
@@ -185,6 +186,7 @@ function render({ model, el }) {
   function draw() {
     const now = f(), wide = figure.width;
     if (!range) fit();
+    put(ratio.input, { disabled: model.get("law") === "even" }); // there it decides nothing
     const tall = Math.max(190, Math.min(290, 0.42 * wide)), box = { left: 40, top: 6, width: wide - 56, height: tall - 30 };
     view = scales(box, { x: [-REACH, REACH], y: range });
     put(top, { viewBox: `0 0 ${wide} ${tall}`, height: tall });
@@ -208,10 +210,22 @@ function render({ model, el }) {
 
   const boxed = ({ left, top: y, width: w, height: h }) => ({ x: left, y, width: w, height: h });
 
+  /** The pile in bins, counted once: it may have hundreds of thousands of bends. */
+  function piled() {
+    if (counted && counted.pile === pile && counted.all === pile.length && counted.scale === scale()) return counted;
+    counted = { pile, all: pile.length, scale: scale(), bins: new Array(BINS).fill(0), inside: 0, off: 0 };
+    for (const one of pile) {
+      const x = one * counted.scale, far = Math.abs(x);
+      if (far <= 1) counted.inside++;
+      if (far > REACH) counted.off++;
+      if (far < REACH) counted.bins[Math.floor(((x + REACH) * BINS) / (2 * REACH))]++;
+    }
+    return counted;
+  }
+
   function drawPile(wide, now) {
     const tall = 128, box = { left: 40, top: 8, width: wide - 56, height: tall - 42 };
-    const here = pile.map((b) => b * scale()), bins = new Array(BINS).fill(0), cell = (2 * REACH) / BINS;
-    for (const x of here) if (Math.abs(x) < REACH) bins[Math.floor((x + REACH) / cell)]++;
+    const { bins, inside } = piled(), cell = (2 * REACH) / BINS;
     const s = scales(box, { x: [-REACH, REACH], y: [0, 1] }), most = Math.max(12, ...bins), unit = box.height / most;
     const radius = Math.min(box.width / BINS / 2.2, unit / 2);
     // each dot is a line of no length with round ends; where they would be too small, a bar
@@ -227,27 +241,25 @@ function render({ model, el }) {
       ...now.hinges.filter((h) => Math.abs(h.beta) <= REACH).map((h) => svg("path", { d: `M${s.x(h.beta)} ${box.top + box.height + 1}l-4 7h8Z`, fill: "var(--orange)" })),
     ];
     if (model.get("curve")) {
-      const total = Math.max(here.length, most / (cell * density(model.get("law"), 0, scale())) / 1.2);
+      const total = Math.max(pile.length, most / (cell * density(model.get("law"), 0, scale())) / 1.2);
       const points = Array.from({ length: 241 }, (_, i) => -REACH + (i * REACH) / 120).map((x) => [x, Math.min(1, (total * cell * density(model.get("law"), x, scale())) / most)]);
       parts.push(svg("path", { d: path(s, points), fill: "none", stroke: "var(--orange)", "stroke-width": 2, "stroke-dasharray": "6 3" }));
     }
-    const inside = here.filter((x) => Math.abs(x) <= 1).length;
-    put(bottom, { viewBox: `0 0 ${wide} ${tall}`, height: tall, "aria-label": `The pile: ${count(here.length, "bend")}, ${inside} of them between −1 and 1` });
+    put(bottom, { viewBox: `0 0 ${wide} ${tall}`, height: tall, "aria-label": `The pile: ${count(pile.length, "bend")}, ${inside} of them between −1 and 1` });
     bottom.replaceChildren(...parts);
   }
 
   function read() {
-    const here = pile.map((b) => Math.abs(b) * scale());
-    if (!here.length) return figure.read("No bend has been drawn yet: press ", ["Draw again"], ".");
-    const inside = here.filter((x) => x <= 1).length, off = here.filter((x) => x > REACH).length;
-    figure.read(`${count(here.length, "bend")} so far. Between −1 and 1: `, [`${((100 * inside) / here.length).toFixed(1)} %`],
-      `. Off the page: ${((100 * off) / here.length).toFixed(1)} %.`,
+    const { inside, off } = piled(), all = pile.length;
+    if (!all) return figure.read("The pile is empty: press ", ["Draw again"], ".");
+    figure.read(`${count(all, "bend")} so far. Between −1 and 1: `, [`${((100 * inside) / all).toFixed(1)} %`],
+      `. Off the page: ${((100 * off) / all).toFixed(1)} %.`,
       model.get("curve") ? ` The law says ${(100 * share(model.get("law"), 1, scale())).toFixed(1)} % and ${(100 - 100 * share(model.get("law"), REACH, scale())).toFixed(1)} %.` : "");
   }
 
   function tell() {
     const here = f().hinges.map((h) => h.beta).sort((a, b) => a - b).map((b) => text(b, 1));
-    const all = pile.length, inside = pile.filter((b) => Math.abs(b) * scale() <= 1).length;
+    const all = pile.length, { inside } = piled();
     figure.say(`Bends at ${here.join(", ")}.` + (all ? ` ${count(all, "bend")} so far, ${((100 * inside) / all).toFixed(1)} percent between −1 and 1.` : ""));
   }
 

@@ -1,5 +1,5 @@
-/** A small classifier of the plane: click what it gets wrong, see the crease that would fold its boundary there, accept it, train on. */
-import { creases, fold, mistakes } from "../core/fold.js";
+/** A small classifier of the plane: click what it gets wrong, see the line that would fold its boundary there, accept it, train on. */
+import { fold, mistakes, switchingLines } from "../core/fold.js";
 import { layers, network, outputs, parts, widen } from "../core/net.js";
 import { Random } from "../core/random.js";
 import { boundary, clip, heights, regions } from "../core/regions.js";
@@ -27,11 +27,11 @@ function render({ model, el }) {
 
   const figure = frame(el, model, {
     name: "folding", title, defaults, draw: refresh, numbers, reset,
-    about: "Circles and squares are two classes; the tinted side shows which one the network answers, a heavy line the border. Crosses are its mistakes. "
-      + "Thin lines are the creases of its neurons; a green one is a crease that you add, dotted where you made it.",
+    about: "Circles and squares are two classes; the tinted side shows which one the network answers, a heavy line the decision boundary. Crosses are its mistakes. "
+      + "Thin lines are those on which its neurons switch on; a green one belongs to a neuron that you add, dotted where you put it.",
     hints: ["[Tab] to the mistakes", "[←] [→] go from one to the next", "[Enter] chooses it", "then [Tab] to the sliders and Fold here"],
   });
-  const plot = svg("svg", { role: "group", "aria-label": "The data, the border and the creases" });
+  const plot = svg("svg", { role: "group", "aria-label": "The data, the decision boundary and the lines of the neurons" });
   const back = svg("g", { "aria-hidden": "true" }), marks = svg("g", { role: "group", "aria-label": "Mistakes" }), front = svg("g", { "aria-hidden": "true" });
   plot.append(back, front, marks);
   const chart = svg("svg", { role: "img" });
@@ -40,6 +40,7 @@ function render({ model, el }) {
 
   const run = player({
     step: () => {
+      if (!y.length) return false;
       const before = trainer.step();
       history.push(before);
       return Number.isFinite(before) && trainer.steps < 100000;
@@ -138,7 +139,7 @@ function render({ model, el }) {
     focus = Math.max(0, wrong.indexOf(p));
     refresh();
     const found = proposal();
-    figure.say(`Mistake at ${text(found.at[0])}, ${text(found.at[1])}. The crease goes through the border at ${text(found.point[0])}, ${text(found.point[1])}. Fold here accepts it.`);
+    figure.say(`Mistake at ${text(found.at[0])}, ${text(found.at[1])}. The new line goes through the boundary at ${text(found.point[0])}, ${text(found.point[1])}. Fold here accepts it.`);
   }
 
   const proposal = () => (model.get("chosen") === null || !y.length ? null : fold(net, x, y, model.get("chosen"), model.get("size"), (model.get("angle") * Math.PI) / 180));
@@ -152,13 +153,13 @@ function render({ model, el }) {
     store();
     retrain();
     refresh();
-    figure.say(`The network has ${count(net.sizes[1], "neuron")} now and makes ${count(wrong.length, "mistake")}. Train, and watch the crease.`);
+    figure.say(`The network has ${count(net.sizes[1], "neuron")} now and makes ${count(wrong.length, "mistake")}. Train, and watch the fold.`);
   }
 
   function refresh() {
     if (!run.running() && String(parts(net).weights) !== String(model.get("weights"))) load();
     wrong = mistakes(net, x, y);
-    if (model.get("chosen") !== null && model.get("chosen") >= y.length) figure.keep({ chosen: null });
+    if (model.get("chosen") !== null && !wrong.includes(model.get("chosen"))) figure.keep({ chosen: null });
     const wide = Math.min(figure.width, 520), s = (view = scales({ left: 8, top: 8, width: wide - 16, height: wide - 16 }, { x: [-EDGE, EDGE], y: [-EDGE, EDGE] }));
     put(plot, { viewBox: `0 0 ${wide} ${wide}`, height: wide, style: `width:${wide}px;max-width:100%;touch-action:${mode === "look" ? "auto" : "none"}` });
     drawGround(s);
@@ -186,7 +187,7 @@ function render({ model, el }) {
 
   function drawGround(s) {
     const all = regions(net, FRAME), sides = [1, -1].map((sign) => all.map((r) => polygon(s, clip(r.corners, heights(r).map((z) => sign * z)))).join(""));
-    const lines = creases(net).map((c, i) => ({ ends: c && chord(c), mine: i >= net.sizes[1] - model.get("added") })).filter((c) => c.ends);
+    const lines = switchingLines(net).map((c, i) => ({ ends: c && chord(c), mine: i >= net.sizes[1] - model.get("added") })).filter((c) => c.ends);
     const thin = (mine) => svg("path", { d: lines.filter((c) => c.mine === mine).map((c) => segment(s, c.ends)).join("") || "M0 0", stroke: `var(--${mine ? "green" : "soft"})`, "stroke-width": mine ? 2 : 1, opacity: mine ? 1 : 0.7, fill: "none" });
     const dots = (label, kind, color) => svg("path", { d: pointsOf(s, label, kind), fill: `var(--${color})`, stroke: "var(--paper)", "stroke-width": 0.8 });
     const mark = model.get("mark"), was = mark && chord(mark);
@@ -253,16 +254,16 @@ function render({ model, el }) {
   function drawFold(s) {
     const found = proposal();
     if (!found) return front.replaceChildren();
-    const length = Math.hypot(...found.incoming), crease = chord({ normal: found.incoming.map((w) => w / length), offset: found.bias / length });
-    const edge = Math.hypot(...found.normal), border = chord({ normal: found.normal.map((w) => w / edge), offset: found.offset / edge });
+    const length = Math.hypot(...found.incoming), added = chord({ normal: found.incoming.map((w) => w / length), offset: found.bias / length });
+    const edge = Math.hypot(...found.normal), piece = chord({ normal: found.normal.map((w) => w / edge), offset: found.offset / edge });
     const after = boundary(regions(widen(net, 0, found.incoming, found.bias, [found.outgoing]), FRAME));
     const [a, b] = found.incoming.map((w) => w / length), [px, py] = [s.x(found.point[0]), s.y(found.point[1])];
     const arrow = `M${px} ${py}l${26 * a} ${-26 * b}m${-8 * a - 5 * b} ${8 * b - 5 * a}l${8 * a + 5 * b} ${-8 * b + 5 * a}l${-8 * a + 5 * b} ${8 * b + 5 * a}`;
     const line = (d, color, width, dashes, opacity = 1) => svg("path", { d, stroke: `var(--${color})`, "stroke-width": width, "stroke-dasharray": dashes, fill: "none", opacity });
     front.replaceChildren(
-      ...(border ? [line(segment(s, border), "ink", 1.2, "7 4")] : []),
+      ...(piece ? [line(segment(s, piece), "ink", 1.2, "7 4")] : []),
       line(after.map((e) => segment(s, e)).join("") || "M0 0", "pink", 3, "2 3"),
-      ...(crease ? [line(segment(s, crease), "green", 2.5, null)] : []), line(arrow, "green", 2, null),
+      ...(added ? [line(segment(s, added), "green", 2.5, null)] : []), line(arrow, "green", 2, null),
       line(`M${at(s, found.at)}L${px} ${py}`, "ink", 1, "2 2"),
       svg("circle", { cx: s.x(found.at[0]), cy: s.y(found.at[1]), r: 9, fill: "none", stroke: "var(--ink)", "stroke-width": 2 }),
       svg("path", { d: shape("diamond", 5), transform: `translate(${px} ${py})`, fill: "var(--green)", stroke: "var(--paper)" }),
@@ -280,20 +281,21 @@ function render({ model, el }) {
     chart.replaceChildren(axes(s, { yName: "loss" }), svg("path", { d, fill: "none", stroke: "var(--blue)", "stroke-width": 2 }));
   }
 
-  /** How far the newest crease has moved from where it was folded: the angle in degrees, the shift at the middle of the picture. */
+  /** How far the newest line has moved from where the fold was made: the angle in degrees, the shift at the middle of the picture. */
   function drift() {
-    const mark = model.get("mark"), now = creases(net)[net.sizes[1] - 1];
+    const mark = model.get("mark"), now = switchingLines(net)[net.sizes[1] - 1];
     if (!mark || !model.get("added") || !now) return null;
     const dot = mark.normal[0] * now.normal[0] + mark.normal[1] * now.normal[1];
     return { turned: (Math.acos(Math.max(-1, Math.min(1, dot))) * 180) / Math.PI, shift: Math.abs(now.offset - mark.offset) };
   }
 
   function read() {
-    const right = y.length ? (100 * (y.length - wrong.length)) / y.length : 100, moved = drift();
-    figure.read([count(wrong.length, "mistake")], ` among ${count(y.length, "point")} (${right.toFixed(1)} % right), ${count(net.sizes[1], "neuron")}, loss ${text(y.length ? trainer.loss() : 0, 3)}`,
+    if (!y.length) return figure.read("No points: choose what a click puts in, and click.");
+    const right = (100 * (y.length - wrong.length)) / y.length, moved = drift();
+    figure.read([count(wrong.length, "mistake")], ` among ${count(y.length, "point")} (${right.toFixed(1)} % right), ${count(net.sizes[1], "neuron")}, loss ${text(trainer.loss(), 3)}`,
       trainer.steps ? `, ${count(trainer.steps, "step")}.` : ".",
       moved && trainer.steps ? ` The fold has turned by ${text(moved.turned, 0)}° and moved by ${text(moved.shift)} since you made it.` : "",
-      model.get("chosen") === null ? "" : " Green: the crease, with an arrow to the side on which it is active. Dashed: the border that it folds. Dotted: the border after it.");
+      model.get("chosen") === null ? "" : " Green: the line of the new neuron, with an arrow to the side on which it is on. Dashed: the piece of the boundary that it folds. Dotted: the boundary after it.");
   }
 
   function tell() {
@@ -302,11 +304,11 @@ function render({ model, el }) {
   }
 
   function numbers() {
-    const { weights, biases } = parts(net), places = creases(net);
+    const { weights, biases } = parts(net), places = switchingLines(net);
     const row = (c, i) => html("tr", {}, html("th", { scope: "row" }, `${i + 1}${i >= net.sizes[1] - model.get("added") ? ", added" : ""}`),
       ...[weights[0][i][0], weights[0][i][1], biases[0][i], weights[1][0][i], c ? c.strength : 0].map((v) => html("td", {}, text(v, 3))));
     const head = ["neuron", "w₁", "w₂", "b", "v", "strength v·|w|"].map((name) => html("th", { scope: "col" }, name));
-    return html("table", {}, html("caption", {}, `Creases w·x + b = 0, and the output bias ${text(biases[1][0], 3)}`), html("thead", {}, html("tr", {}, ...head)), html("tbody", {}, ...places.map(row)));
+    return html("table", {}, html("caption", {}, `The lines w·x + b = 0 of the neurons, and the output bias ${text(biases[1][0], 3)}`), html("thead", {}, html("tr", {}, ...head)), html("tbody", {}, ...places.map(row)));
   }
 
   put(plot, {

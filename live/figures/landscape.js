@@ -1,14 +1,14 @@
 /** The loss while one bend moves: a chain of parabolas that changes at the data points. */
 import { network, parts } from "../core/net.js";
-import { pieces, slice, spline, value } from "../core/spline.js";
+import { chain, slice, spline, value } from "../core/spline.js";
 import { Trainer } from "../core/train.js";
 import { axes, path, scales } from "../ui/axes.js";
 import { button, check, player } from "../ui/controls.js";
-import { curve } from "../ui/curve.js";
+import { curve, widest } from "../ui/curve.js";
 import { count, html, put, svg, text } from "../ui/dom.js";
 import { frame } from "../ui/frame.js";
 
-const REACH = 3;
+const REACH = 3, WILD = 1e6;
 const title = "Drag a bend past the data and watch the loss";
 
 export const defaults = {
@@ -18,17 +18,18 @@ export const defaults = {
 
 function render({ model, el }) {
   const start = Object.fromEntries(Object.keys(defaults).map((key) => [key, model.get(key)]));
-  let trainer = null, done = 0;
+  let trainer = null, done = 0, good = null, news = "";
   const figure = frame(el, model, {
     name: "landscape", title, defaults, draw, reset, numbers,
     about: "Top: data, a network with three bends, one of them chosen. Below: the loss for every place that the chosen bend could have, all else left alone. "
       + "Between two data points it is a parabola; where the bend has no data on its switched-on side it is flat, and nothing pulls.",
-    hints: ["[Tab] goes from bend to bend and to the points", "[←] [→] move it", "[Shift] makes large steps"],
+    hints: ["[Tab] goes from bend to bend and to the points", "[←] [→] move it", "[Shift] makes large steps", "[Delete] takes a point away"],
   });
   const plot = curve({
     figure, label: "The data, the curve and its bends", range: () => ({ x: [-REACH, REACH], y: [-2, 2] }),
     move: (i, x, y) => change({ points: model.get("points").map((p, k) => (k === i ? [x, y] : p)) }),
     moved: () => figure.say(summary()),
+    remove: (i) => model.get("points").length > 2 && change({ points: model.get("points").filter((_, k) => k !== i) }),
     bend: (i, beta) => change({ chosen: i, b: model.get("b").map((b, k) => (k === i ? -model.get("w")[k] * beta : b)) }),
     bent: (i) => {
       change({ chosen: i });
@@ -41,8 +42,14 @@ function render({ model, el }) {
     step: () => {
       trainer ??= make();
       const before = [...trainer.net.theta], loss = trainer.step();
+      if (!(loss < WILD)) {
+        trainer.net.theta.set(good ?? before); // the last one that can still be drawn
+        news = "The steps are too long for these data: the loss explodes. ";
+        return false;
+      }
+      good = before;
       done++;
-      return Number.isFinite(loss) && trainer.net.theta.some((v, k) => Math.abs(v - before[k]) > 1e-9);
+      return trainer.net.theta.some((v, k) => Math.abs(v - before[k]) > 1e-9);
     },
     draw: () => {
       if (trainer) {
@@ -51,12 +58,15 @@ function render({ model, el }) {
       }
       draw();
     },
-    ended: (why) => figure.say((why === "done" ? "It has come to rest. " : "") + summary()), name: "Descend", perFrame: 3, most: 4000, stepSize: 10,
+    ended: (why) => figure.say((why === "done" && !news ? "It has come to rest. " : "") + summary()), name: "Descend", perFrame: 3, most: 4000, stepSize: 10,
   });
   const only = check("move only the chosen bend", model.get("only"), (on) => change({ only: on }));
   figure.controls.append(html("div", { class: "row" }, run.element, only.element, button("Turn it around", () => {
     const i = model.get("chosen"), flip = (key) => model.get(key).map((v, k) => (k === i ? -v : v));
     change({ w: flip("w"), b: flip("b") });
+    figure.say(summary());
+  }), button("Add a point", () => {
+    change({ points: [...model.get("points"), [widest(data().map((p) => p[0]), -REACH, REACH), 0]] });
     figure.say(summary());
   })));
 
@@ -72,8 +82,9 @@ function render({ model, el }) {
 
   function change(changes) {
     run.pause(true);
-    trainer = null;
+    trainer = good = null;
     done = 0;
+    news = "";
     figure.keep(changes);
     draw();
   }
@@ -87,25 +98,38 @@ function render({ model, el }) {
   const at = (piece, beta) => (piece.curvature / 2) * beta * beta + piece.slope * beta + piece.constant;
   const cells = () => slice(f(), model.get("chosen"), data().map((p) => p[0]), data().map((p) => p[1]));
 
+  /** From the lowest loss to what is met between the outer data points (and now), so that pits and valleys are deep enough to be seen. */
+  function span(sampled) {
+    const all = sampled.flat().map((p) => p[1]), inner = data().slice(1, -1).map(([x]) => x), low = Math.min(...all);
+    const between = sampled.flat().filter(([x]) => x >= inner[0] && x <= inner.at(-1)).map((p) => p[1]);
+    const high = Math.max(low + Math.max(0.1, 0.05 * low), loss(f()), ...(between.length ? between : all)), room = high - low;
+    return [Math.max(0, low - 0.15 * room), high + 0.3 * room];
+  }
+
+  /** The path through the points up to a height, and no path where all are above it. */
+  function within(s, points, high) {
+    const cut = points.filter((p) => p[1] <= high);
+    return cut.length > 1 ? path(s, cut) : "M0 0";
+  }
+
   function draw() {
-    const now = f(), i = model.get("chosen"), line = [-REACH, ...pieces(now).knots.filter((x) => Math.abs(x) < REACH), REACH].map((x) => [x, value(now, x)]);
+    const now = f(), i = model.get("chosen");
     plot.draw({
-      tall: Math.max(190, Math.min(260, 0.38 * figure.width)), points: model.get("points"), lines: [{ points: line, color: "blue" }],
+      tall: Math.max(190, Math.min(260, 0.38 * figure.width)), points: model.get("points"), lines: [{ points: chain(now, REACH), color: "blue" }],
       bends: now.hinges.map((h) => [h.beta, value(now, h.beta)]), chosen: i,
     });
     const wide = figure.width, tall = 180, all = cells(), sampled = all.map((c) => {
       const low = Math.max(-REACH, c.from), high = Math.min(REACH, c.to);
       return low < high ? Array.from({ length: 41 }, (_, k) => low + ((high - low) * k) / 40).map((b) => [b, at(c, b)]) : [];
     });
-    const top = Math.max(0.1, ...sampled.flat().map((p) => p[1])) * 1.06;
-    const s = scales({ left: 40, top: 8, width: wide - 56, height: tall - 44 }, { x: [-REACH, REACH], y: [0, top] });
+    const [low, high] = span(sampled), s = scales({ left: 40, top: 8, width: wide - 56, height: tall - 44 }, { x: [-REACH, REACH], y: [low, high] });
     const beta = now.hinges[i].beta, here = Math.max(-REACH, Math.min(REACH, beta));
     put(below, { viewBox: `0 0 ${wide} ${tall}`, height: tall, "aria-label": `The loss as the chosen bend moves; now ${text(loss(now), 3)}` });
     below.replaceChildren(
       axes(s, { xName: "place of the chosen bend", yName: "loss" }),
-      svg("path", { d: data().map(([x]) => `M${s.x(x)} ${s.y(0)}V${s.y(top)}`).join("") || "M0 0", stroke: "var(--soft)", "stroke-dasharray": "2 3", fill: "none" }),
-      ...sampled.map((points, k) => points.length && svg("path", { d: path(s, points), fill: "none", stroke: `var(--${all[k].curvature > 0 ? (k % 2 ? "blue" : "green") : "soft"})`, "stroke-width": all[k].curvature > 0 ? 2.5 : 4 })).filter(Boolean),
-      svg("circle", { cx: s.x(here), cy: s.y(Math.min(top, loss(now))), r: 7, fill: "var(--orange)", stroke: "var(--paper)", "stroke-width": 1.5 }),
+      svg("path", { d: data().map(([x]) => `M${s.x(x)} ${s.y(low)}V${s.y(high)}`).join("") || "M0 0", stroke: "var(--soft)", "stroke-dasharray": "2 3", fill: "none" }),
+      ...sampled.map((points, k) => points.length && svg("path", { d: within(s, points, high), fill: "none", stroke: `var(--${all[k].curvature > 0 ? (k % 2 ? "blue" : "green") : "soft"})`, "stroke-width": all[k].curvature > 0 ? 2.5 : 4 })).filter(Boolean),
+      svg("circle", { cx: s.x(here), cy: s.y(loss(now)), r: 7, fill: "var(--orange)", stroke: "var(--paper)", "stroke-width": 1.5 }),
     );
     figure.read(summary());
   }
@@ -114,7 +138,7 @@ function render({ model, el }) {
     const beta = f().hinges[model.get("chosen")].beta, cell = cells().find((c) => beta <= c.to), low = -cell.slope / cell.curvature;
     const inside = low > cell.from && low < cell.to;
     const words = !cell.curvature ? "No data on its switched-on side: flat, nothing pulls." : inside ? `This parabola has its lowest place at ${text(low)}, in this gap.` : `The lowest place of this parabola, ${text(low)}, is beyond the gap: the bend is pushed to the ${low > beta ? "right" : "left"}.`;
-    return `Bend at ${text(beta)}, loss ${text(loss(f()), 3)}${done ? `, ${count(done, "step")}` : ""}. ${words}`;
+    return `${news}Bend at ${text(beta)}, loss ${text(loss(f()), 3)}${done ? `, ${count(done, "step")}` : ""}. ${words}`;
   }
 
   function numbers() {

@@ -1,7 +1,7 @@
 /** XOR on a line and two neurons: every start ends at one of three losses. */
 import { network, parts } from "../core/net.js";
 import { Random } from "../core/random.js";
-import { pieces, spline, value } from "../core/spline.js";
+import { chain, spline, value } from "../core/spline.js";
 import { Trainer } from "../core/train.js";
 import { axes, scales } from "../ui/axes.js";
 import { button, player } from "../ui/controls.js";
@@ -97,9 +97,9 @@ function render({ model, el }) {
   }
 
   function draw() {
-    const now = f(), line = [-REACH, ...pieces(now).knots.filter((x) => Math.abs(x) < REACH), REACH].map((x) => [x, value(now, x)]);
+    const now = f();
     plot.draw({
-      tall: Math.max(190, Math.min(260, 0.38 * figure.width)), points: X.map((x, p) => [x, Y[p]]), lines: [{ points: line, color: "blue" }],
+      tall: Math.max(190, Math.min(260, 0.38 * figure.width)), points: X.map((x, p) => [x, Y[p]]), lines: [{ points: chain(now, REACH), color: "blue" }],
       bends: now.hinges.map((h) => [h.beta, value(now, h.beta)]),
     });
     const wide = figure.width, tall = 120, s = scales({ left: 40, top: 8, width: wide - 56, height: tall - 44 }, { x: [0, 5], y: [0, 1] });
@@ -113,6 +113,7 @@ function render({ model, el }) {
       axes(s, { yTicks: false, xName: "loss at the end, summed over the four points" }),
       svg("path", { d: LOSSES.map((l) => `M${s.x(l)} ${s.y(0)}V${s.y(1)}`).join(""), stroke: "var(--soft)", "stroke-dasharray": "3 3", fill: "none" }),
       svg("path", { d: dots.map(([x, level]) => `M${s.x(x).toFixed(1)} ${(s.y(0) - (level - 0.5) * unit).toFixed(1)}h0`).join("") || "M0 0", stroke: "var(--blue)", "stroke-width": Math.max(2, Math.min(7, unit)), "stroke-linecap": "round", fill: "none" }),
+      svg("text", { x: s.x(8 / 3) + 5, y: 18, class: "soft" }, "8/3"),
       svg("circle", { cx: s.x(Math.min(5, loss())), cy: s.y(0), r: 6, fill: "var(--orange)", stroke: "var(--paper)" }),
     );
     figure.read(summary(), ends.length ? ` ${tally()}` : "");

@@ -1,7 +1,7 @@
 /** A deep network of the plane and all its linear pieces, exactly, while it learns what one paints. */
 import { affine, network, pattern } from "../core/net.js";
 import { Random } from "../core/random.js";
-import { boundary, clip, heights, regions } from "../core/regions.js";
+import { area, boundary, clip, heights, regions } from "../core/regions.js";
 import { Trainer } from "../core/train.js";
 import { scales } from "../ui/axes.js";
 import { button, menu, player } from "../ui/controls.js";
@@ -10,7 +10,10 @@ import { frame } from "../ui/frame.js";
 import { handle } from "../ui/handle.js";
 
 const EDGE = 1.1, FRAME = [[-EDGE, -EDGE], [EDGE, -EDGE], [EDGE, EDGE], [-EDGE, EDGE]], MOST = 6000;
-const MODES = { circle: "paint circles", square: "paint squares", erase: "take points away" };
+const MODES = { circle: "paint circles", square: "paint squares", erase: "take points away", look: "move the diamond" };
+const DATA = { own: "these points", circle: "a disc in a ring", xor: "four of them, as in XOR", spiral: "two spirals" };
+/** How the lines of each layer are drawn: never by colour alone. */
+const LINES = [["green", 1.7, ""], ["gold", 1.2, ""], ["blue", 1.1, "5 3"], ["orange", 1, "1.5 2.5"]];
 const title = "All the linear pieces of a deep network";
 
 export const defaults = { points: [[-0.5, 0.5, 1], [0.5, -0.5, 0]], hidden: [8, 8], theta: [], probe: [0.2, 0.1], seed: 1, rate: 0.01 };
@@ -20,8 +23,8 @@ function render({ model, el }) {
   let net, trainer, mode = "circle", view = null, painting = false, all = [];
   const figure = frame(el, model, {
     name: "polytopes", title, defaults, draw, reset, numbers,
-    about: "Each cell is a piece of the plane on which the network is one straight map. The heavy line is its border between circles and squares. Drag the diamond: it tells the map of its cell. "
-      + "Lines of the second layer bend where they cross those of the first.",
+    about: "Each cell is a piece of the plane on which the network is one straight map. The heavy line is the decision boundary between circles and squares. Drag the diamond: it tells the map of its cell. "
+      + "In the small picture each piece is a dot at its slope, as large as the piece.",
     hints: ["[Tab] to the diamond", "[←] [→] [↑] [↓] move it", "[Shift] makes large steps"],
   });
   const plot = svg("svg", { role: "group", "aria-label": "The pieces of the plane and the data" }), back = svg("g", { "aria-hidden": "true" });
@@ -30,18 +33,38 @@ function render({ model, el }) {
     drag: (px, py) => look([view.ux(px), view.uy(py)]),
     move: (dx, dy, far) => look(model.get("probe").map((v, k) => v + [dx, dy][k] * (far ? 0.2 : 0.02))),
   });
+  const dual = svg("svg", { role: "img" }), legend = html("p", { class: "hints" });
   plot.append(back, probe.element);
-  figure.picture.append(plot);
-  const run = player({ step: () => trainer.steps < 50000 && Number.isFinite(trainer.step()), draw: refresh, ended: () => figure.say(summary()), perFrame: 4, most: 1500, stepSize: 10 });
+  figure.picture.append(html("div", { class: "row", style: "align-items:flex-end" }, plot, dual), legend);
+  const run = player({ step: () => model.get("points").length > 0 && trainer.steps < 50000 && Number.isFinite(trainer.step()), draw: refresh, ended: () => figure.say(summary()), perFrame: 4, most: 1500, stepSize: 10 });
   const tool = menu("a click will", MODES, mode, (next) => {
     mode = next;
   });
+  const source = menu("data", DATA, "own", (next) => next !== "own" && data(sample(next), next));
+  const hidden = () => model.get("hidden");
+  const grow = [ // a button, the layers it makes, and whether they may be
+    [button("Add a layer", () => shape([...hidden(), hidden().at(-1)])), () => hidden().length < 4],
+    [button("Take a layer away", () => shape(hidden().slice(0, -1))), () => hidden().length > 1],
+    [button("Wider", () => shape(hidden().map((n) => n + 1))), () => Math.max(...hidden()) < 16],
+    [button("Narrower", () => shape(hidden().map((n) => n - 1))), () => Math.min(...hidden()) > 1],
+  ];
   figure.controls.append(
-    html("div", { class: "row" }, run.element, button("Another start", () => shape(model.get("hidden"))), tool.element, button("Clear the points", () => data([]))),
-    html("div", { class: "row" },
-      button("Add a layer", () => model.get("hidden").length < 4 && shape([...model.get("hidden"), 8])), button("Take a layer away", () => model.get("hidden").length > 1 && shape(model.get("hidden").slice(0, -1))),
-      button("Wider", () => Math.max(...model.get("hidden")) < 16 && shape(model.get("hidden").map((n) => n + 2))), button("Narrower", () => Math.min(...model.get("hidden")) > 2 && shape(model.get("hidden").map((n) => n - 2)))),
+    html("div", { class: "row" }, run.element, button("Another start", () => shape(hidden())), ...grow.map(([one]) => one)),
+    html("div", { class: "row" }, source.element, tool.element, button("Clear the points", () => data([]))),
   );
+
+  /** Points of two classes: a disc in a ring, four of them with the classes exchanged, or two spirals. */
+  function sample(kind) {
+    const random = new Random(model.get("seed") + 17), n = kind === "circle" ? 120 : 240;
+    return Array.from({ length: n }, (_, k) => {
+      const label = k % 2, turn = random.uniform(0, 2 * Math.PI), u = random.uniform();
+      const radius = Math.sqrt(label ? 0.49 + 0.51 * u : 0.25 * u), [c, d] = [random.uniform() < 0.5 ? -0.5 : 0.5, random.uniform() < 0.5 ? -0.5 : 0.5];
+      const [x, y, z] = kind === "circle" ? [radius * Math.cos(turn), radius * Math.sin(turn), label]
+        : kind === "xor" ? [c + 0.45 * radius * Math.cos(turn), d + 0.45 * radius * Math.sin(turn), c * d < 0 ? 1 - label : label]
+          : [(0.1 + 0.85 * u) * Math.cos(7 * u + Math.PI * label), (0.1 + 0.85 * u) * Math.sin(7 * u + Math.PI * label), label];
+      return [Math.round(x * 1000) / 1000, Math.round(y * 1000) / 1000, z];
+    });
+  }
 
   function load() {
     const sizes = [2, ...model.get("hidden"), 1], theta = model.get("theta"), needed = sizes.slice(1).reduce((sum, out, l) => sum + out * (sizes[l] + 1), 0);
@@ -66,7 +89,8 @@ function render({ model, el }) {
     draw();
     figure.say(summary());
   }
-  function data(points) {
+  function data(points, kind = "own") {
+    source.set(kind);
     figure.keep({ points });
     const steps = net.theta;
     load();
@@ -83,6 +107,7 @@ function render({ model, el }) {
   }
   function reset() {
     run.pause(true);
+    source.set("own");
     figure.keep(structuredClone(start));
     load();
     draw();
@@ -95,9 +120,12 @@ function render({ model, el }) {
 
   function draw() {
     if (!run.running() && net && String(model.get("theta")) !== String([...net.theta])) load();
-    const wide = Math.min(figure.width, 520), s = (view = scales({ left: 4, top: 4, width: wide - 8, height: wide - 8 }, { x: [-EDGE, EDGE], y: [-EDGE, EDGE] }));
+    const side = figure.width > 620 ? 200 : Math.min(figure.width, 230), wide = Math.min(figure.width > 620 ? figure.width - side - 12 : figure.width, 520), s = (view = scales({ left: 4, top: 4, width: wide - 8, height: wide - 8 }, { x: [-EDGE, EDGE], y: [-EDGE, EDGE] }));
     put(plot, { viewBox: `0 0 ${wide} ${wide}`, height: wide, style: `width:${wide}px;max-width:100%;touch-action:pan-y` });
     all = regions(net, FRAME).slice(0, MOST);
+    const depth = hidden().length, by = hidden().map((_, l) => (l + 1 < depth ? regions(above(l + 1), FRAME) : all));
+    for (const [one, may] of grow) put(one, { disabled: !may() });
+    legend.replaceChildren("Lines of ", ...by.flatMap((_, l) => [l ? ", " : "", svg("svg", { width: 26, height: 8, "aria-hidden": "true" }, svg("path", { d: "M2 4H24", ...line(l) })), ` layer ${l + 1}`]), ".");
     const here = String(pattern(net, model.get("probe")).flatMap((on, k) => (on ? [k] : []))), mine = all.find((r) => String(r.on) === here);
     const groups = new Map();
     for (const r of all) {
@@ -109,13 +137,37 @@ function render({ model, el }) {
     }
     const dots = (label, d, color) => svg("path", { d: model.get("points").filter((p) => p[2] === label).map((p) => `M${s.x(p[0]).toFixed(1)} ${s.y(p[1]).toFixed(1)}${d}`).join("") || "M0 0", fill: `var(--${color})`, stroke: "var(--paper)", "stroke-width": 0.8 });
     back.replaceChildren(
-      ...[...groups].map(([key, d]) => svg("path", { d, fill: `var(--tint-${key[0]})`, "fill-opacity": Number(key.slice(1)) / 8, stroke: "var(--soft)", "stroke-width": 0.5 })),
+      ...[...groups].map(([key, d]) => svg("path", { d, fill: `var(--tint-${key[0]})`, "fill-opacity": Number(key.slice(1)) / 8 })),
+      // the last layer first: what lies on a line of an earlier one is painted over by it
+      ...by.map((pieces, l) => svg("path", { d: pieces.map((r) => outline(s, r)).join(""), ...line(l) })).reverse(),
+      svg("path", { d: outline(s, { corners: FRAME }), fill: "none", stroke: "var(--paper)", "stroke-width": 4 }),
       ...(mine ? [svg("path", { d: outline(s, mine), fill: "none", stroke: "var(--pink)", "stroke-width": 2.5 })] : []),
       svg("path", { d: boundary(all).map(([p, q]) => `M${at(s, p)}L${at(s, q)}`).join("") || "M0 0", stroke: "var(--ink)", "stroke-width": 2.5, "stroke-linecap": "round", fill: "none" }),
       dots(0, "m-3.6 0a3.6 3.6 0 1 0 7.2 0a3.6 3.6 0 1 0 -7.2 0Z", "blue"), dots(1, "m-3.2 -3.2h6.4v6.4h-6.4Z", "orange"),
     );
     probe.at(s.x(model.get("probe")[0]), s.y(model.get("probe")[1]), model.get("probe")[0], `at ${model.get("probe").map((v) => text(v)).join(", ")}: ${map()}`);
+    slopes(side, mine);
     figure.read(summary());
+  }
+
+  const line = (l) => ({ fill: "none", stroke: `var(--${LINES[l][0]})`, "stroke-width": LINES[l][1], "stroke-dasharray": LINES[l][2] || null });
+  /** The network whose outputs are those of layer l before its activation: its pieces are bounded by the lines below that layer. */
+  function above(l) {
+    const sizes = net.sizes.slice(0, l + 2), long = sizes.slice(1).reduce((sum, out, k) => sum + out * (sizes[k] + 1), 0);
+    return { ...net, sizes, theta: net.theta.subarray(0, long) };
+  }
+  /** The dual picture: a dot for each piece, at its slope. */
+  function slopes(side, mine) {
+    const reach = 1.15 * Math.max(1e-9, ...all.map((r) => Math.max(Math.abs(r.rows[0]), Math.abs(r.rows[1]))));
+    const d = scales({ left: 2, top: 16, width: side - 4, height: side - 4 }, { x: [-reach, reach], y: [-reach, reach] }), big = (2 * EDGE) ** 2;
+    put(dual, { viewBox: `0 0 ${side} ${side + 14}`, height: side + 14, style: `width:${side}px;max-width:100%`, "aria-label": `${all.length} dots at the slopes of the pieces; the diamond's piece has the slope ${text(mine?.rows[0] ?? 0)}, ${text(mine?.rows[1] ?? 0)}` });
+    const dot = (r, look) => svg("circle", { cx: d.x(r.rows[0]).toFixed(1), cy: d.y(r.rows[1]).toFixed(1), r: Math.min(12, 1.8 + 16 * Math.sqrt(area(r.corners) / big)).toFixed(1), ...look });
+    dual.replaceChildren(
+      svg("text", { x: 2, y: 11, class: "soft", "font-size": 11.5 }, "slopes of the pieces"),
+      svg("path", { d: `M${d.x(-reach)} ${d.y(0)}H${d.x(reach)}M${d.x(0)} ${d.y(-reach)}V${d.y(reach)}`, stroke: "var(--line)", fill: "none" }),
+      ...all.map((r) => dot(r, { fill: `var(--${heights(r).reduce((a, b) => a + b, 0) > 0 ? "orange" : "blue"})`, "fill-opacity": 0.35 })),
+      ...(mine ? [dot(mine, { fill: "none", stroke: "var(--pink)", "stroke-width": 2.5 })] : []),
+    );
   }
 
   const map = () => {
@@ -123,19 +175,20 @@ function render({ model, el }) {
     return `f = ${text(a)} x₁ ${sign(b)} x₂ ${sign(c)}`;
   };
   function summary() {
-    const loss = model.get("points").length ? `, loss ${text(trainer.loss(), 3)}` : "";
-    return `2-${model.get("hidden").join("-")}-1: ${count(all.length, "linear piece")}${loss}${trainer.steps ? `, ${count(trainer.steps, "step")}` : ""}. At the diamond ${map()}.`;
+    const loss = model.get("points").length ? `, loss ${text(trainer.loss(), 3)}` : ". No points: paint some to train on";
+    return `2-${hidden().join("-")}-1: ${all.length < MOST ? "" : "at least "}${count(all.length, "linear piece")}, ${count(boundary(all).length, "of them crossed", "of them crossed")} by the boundary${loss}${trainer.steps ? `, ${count(trainer.steps, "step")}` : ""}. At the diamond ${map()}.`;
   }
   function numbers() {
     let k = 0;
     const on = pattern(net, model.get("probe"));
     const row = (n, l) => html("tr", {}, html("th", { scope: "row" }, String(l + 1)), html("td", {}, on.slice(k, (k += n)).map((v) => (v ? "1" : "0")).join(" ")));
-    return html("table", {}, html("caption", {}, `The diamond's cell: ${map()}`), html("thead", {}, html("tr", {}, html("th", { scope: "col" }, "layer"), html("th", { scope: "col" }, "which neurons are on"))), html("tbody", {}, ...model.get("hidden").map(row)));
+    return html("table", {}, html("caption", {}, `The diamond's cell: ${map()}`), html("thead", {}, html("tr", {}, html("th", { scope: "col" }, "layer"), html("th", { scope: "col" }, "which neurons are on"))), html("tbody", {}, ...hidden().map(row)));
   }
 
   function paint(event) {
     const box = plot.getBoundingClientRect(), place = [view.ux(event.clientX - box.left), view.uy(event.clientY - box.top)].map((v) => Math.round(v * 1000) / 1000);
     if (Math.max(...place.map(Math.abs)) > EDGE) return;
+    if (mode === "look") return look(place);
     const points = model.get("points"), near = (p, r) => Math.hypot(p[0] - place[0], p[1] - place[1]) < r;
     if (mode === "erase") data(points.filter((p) => !near(p, 0.08)));
     else if (!points.some((p) => near(p, 0.05)) && points.length < 400) data([...points, [...place, +(mode === "square")]]);

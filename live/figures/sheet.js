@@ -19,10 +19,10 @@ export const defaults = { creases: SHEETS.star.creases, knife: SHEETS.star.knife
 
 function render({ model, el }) {
   const start = Object.fromEntries(Object.keys(defaults).map((key) => [key, model.get(key)]));
-  let handles = [], scale = 1, middle = [0, 0], way = 1;
+  let handles = [], room = 1, scale = 1, middle = [0, 0], way = 1;
   const figure = frame(el, model, {
     name: "sheet", title, defaults, draw, reset, numbers,
-    about: "Left: a sheet that is folded along the numbered creases, one after the other, and cut along one straight line, the knife. Right: the same sheet unfolded. "
+    about: "A sheet that is folded along the numbered creases, one after the other, and cut along one straight line, the knife; then the same sheet unfolded. "
       + "Move creases and knife by their dots, turn them by their diamonds.",
     hints: ["[Tab] goes to each crease and to the knife", "[←] [→] move or turn it", "[Shift] makes large steps"],
   });
@@ -57,17 +57,19 @@ function render({ model, el }) {
     if (model.get("folds") >= all) figure.keep({ folds: 0 });
     if (still()) figure.keep({ folds: all });
   });
-  figure.controls.append(bar, html("div", { class: "row" }, sheet.element, button("Add a fold", () => {
-    const creases = model.get("creases");
-    if (creases.length >= MOST) return figure.say(`${MOST} folds are the most here.`);
-    const free = [[30, 0.1], [100, 0.2], [-60, 0.15], [10, 0.3], [70, 0.1]];
-    change({ creases: [...creases, free[creases.length]], folds: creases.length + 1, sheet: "free" });
+  const more = button("Add a fold", () => {
+    const creases = model.get("creases"), angle = [30, 100, -60, 10, 70][creases.length], { normal } = line(angle, 0);
+    // through the middle of the paper as it lies folded, so that it has something to fold
+    const corners = pieces(lines(), creases.length).flatMap((piece) => piece.corners.map((p) => at(piece.map, p)));
+    const offset = corners.reduce((sum, [x, y]) => sum + normal[0] * x + normal[1] * y, 0) / corners.length;
+    change({ creases: [...creases, [angle, Math.round(1000 * offset) / 1000]], folds: creases.length + 1, sheet: "free" });
     figure.say(summary());
-  }), button("Take one away", () => {
+  }), less = button("Take one away", () => {
     const creases = model.get("creases").slice(0, -1);
     change({ creases, folds: Math.min(model.get("folds"), creases.length), sheet: "free" });
     figure.say(summary());
-  })));
+  });
+  figure.controls.append(bar, html("div", { class: "row" }, sheet.element, more, less));
 
   function controls() {
     const all = model.get("creases").length, steps = Array.from({ length: 20 * all + 1 }, (_, i) => i / 20);
@@ -77,6 +79,9 @@ function render({ model, el }) {
       draw();
       if (done) figure.say(summary());
     }, (v) => text(v, 2));
+    put(more, { disabled: all >= MOST });
+    put(less, { disabled: !all });
+    put(run.play, { disabled: !all });
     bar.replaceChildren(run.element, amount.element);
     grips.replaceChildren();
     handles = [...model.get("creases").map((_, i) => pair(`crease ${i + 1}`, "green", () => model.get("creases")[i], (next) => shift(i, next))), pair("the knife", "orange", () => model.get("knife"), (next) => shift(-1, next))];
@@ -97,7 +102,11 @@ function render({ model, el }) {
       const { normal, offset } = line(...get());
       return [normal[0] * offset, normal[1] * offset];
     };
-    const release = () => figure.say(`${name} at ${text(get()[1])}, turned to ${text(get()[0], 0)} degrees. ${summary()}`);
+    const release = () => {
+      draw();
+      tell();
+    };
+    const tell = () => figure.say(`${name} at ${text(get()[1])}, turned to ${text(get()[0], 0)} degrees. ${summary()}`);
     const dot = handle({
       label: `move ${name}`, color, size: 6, release,
       drag: (px, py) => {
@@ -140,6 +149,13 @@ function render({ model, el }) {
     return [a * Math.cos(TURN) + b * Math.sin(TURN), -a * Math.sin(TURN) + b * Math.cos(TURN)];
   };
 
+  /** How many times farther out than usual the paper reaches, seen as it is drawn. */
+  function roomFor(all) {
+    [scale, middle] = [1, [0, 0]];
+    const seen = all.flatMap((piece) => piece.corners.map((p) => screen(at(piece.map, p))));
+    return Math.max(1, ...seen.flatMap(([x, y]) => [Math.abs(x) / 1.55, -y / 1.3, y / 1.2]));
+  }
+
   const d = (points) => (points.length > 2 ? `M${points.map((p) => p.map((v) => v.toFixed(1)).join(" ")).join("L")}Z` : "");
   const cutting = (piece) => {
     const k = knife();
@@ -153,7 +169,8 @@ function render({ model, el }) {
     if (!handles.length) controls();
     const wide = figure.width, beside = wide > 560, size = beside ? wide * 0.56 : wide, other = beside ? wide - size - 12 : Math.min(wide, 300);
     const f = model.get("folds"), creases = lines(), all = pieces(creases, f);
-    scale = size / 3.15;
+    if (!handles.some((h) => h.dot.held || h.diamond.held)) room = roomFor(all); // under a hand nothing grows or shrinks
+    scale = size / (3.15 * room);
     middle = [size * 0.5, size * 0.43];
     put(left, { viewBox: `0 0 ${size} ${size * 0.82}`, height: size * 0.82, style: `width:${size}px` });
     const early = f % 1 > 0 && f % 1 <= 0.5;
@@ -191,7 +208,8 @@ function render({ model, el }) {
       const u = cutting(piece);
       return Math.max(...u) > 1e-9 && Math.min(...u) < -1e-9;
     }).length, done = Math.floor(model.get("folds"));
-    return `${count(done, "fold")}${model.get("folds") > done ? " and a bit" : ""}: ${count(all.length, "piece")} of paper, and one straight cut becomes a border of ${count(cut, "straight piece")} (at most ${2 ** Math.ceil(model.get("folds"))}).`;
+    const cuts = cut ? `one straight cut becomes a boundary of ${count(cut, "straight piece")} (at most ${2 ** Math.ceil(model.get("folds"))})` : "the knife misses it";
+    return `${count(done, "fold")}${model.get("folds") > done ? " and a bit" : ""}: ${count(all.length, "piece")} of paper, and ${cuts}.`;
   }
 
   function numbers() {

@@ -1,9 +1,9 @@
 /** A wide network through a few points: what training makes of it, beside the smoothest fit that its neurons allow. */
 import { network, parts } from "../core/net.js";
-import { minimumNorm, pieces, spline, value } from "../core/spline.js";
+import { chain, minimumNorm, pieces, spline, value } from "../core/spline.js";
 import { Trainer } from "../core/train.js";
 import { button, check, player, slider } from "../ui/controls.js";
-import { curve } from "../ui/curve.js";
+import { curve, widest } from "../ui/curve.js";
 import { count, html, text } from "../ui/dom.js";
 import { frame } from "../ui/frame.js";
 
@@ -11,7 +11,7 @@ const REACH = 3;
 const ALPHAS = [0.03, 0.1, 0.2, 0.3, 0.5, 1, 2, 5, 10];
 const title = "What does a wide network draw through its data?";
 
-export const defaults = { points: [[-2, -0.5], [-1, 0.8], [0, -0.6], [0.8, 0.9], [2, 0.2]], width: 60, alpha: 5, predicted: true };
+export const defaults = { points: [[-2, -0.5], [-1, 0.8], [0, -0.6], [0.8, 0.9], [2, 0.2]], width: 60, alpha: 5, predicted: true, theta: [] };
 
 function render({ model, el }) {
   const start = Object.fromEntries(Object.keys(defaults).map((key) => [key, model.get(key)]));
@@ -35,7 +35,11 @@ function render({ model, el }) {
       done++;
       return trainer.step() > 1e-13;
     },
-    draw, ended: () => figure.say(summary()), perFrame: 4000, most: 60000, stepSize: 100,
+    draw: () => {
+      figure.keep({ theta: [...net.theta] });
+      draw();
+    },
+    ended: () => figure.say(summary()), perFrame: 4000, most: 60000, stepSize: 100,
   });
   const width = slider("neurons", [10, 20, 40, 60, 100, 200], model.get("width"), (v) => fresh({ width: v }));
   const alpha = slider("scale α of the start", ALPHAS, model.get("alpha"), (v) => fresh({ alpha: v }));
@@ -57,9 +61,14 @@ function render({ model, el }) {
 
   function fresh(changes) {
     run.pause(true);
-    figure.keep(changes);
+    figure.keep({ theta: [], ...changes });
+    begin();
+  }
+  /** The start of the training, or where it was when its link was made. */
+  function begin() {
     const { beta, side } = neurons(), a = model.get("alpha"), data = sorted();
     net = network([side.map((s) => [s * a]), [side.map(() => 0)]], [beta.map((b, i) => -side[i] * a * b), [0]]);
+    if (model.get("theta").length === net.theta.length) net.theta.set(model.get("theta"));
     const free = new Array(net.theta.length).fill(true);
     free[free.length - 1] = false;
     trainer = new Trainer(net, data.map((p) => p[0]), data.map((p) => p[1]), { loss: "half_sum", optimizer: "gd", free });
@@ -67,17 +76,25 @@ function render({ model, el }) {
     draw();
   }
 
-  /** The longest step that is safe for gradient descent: one over the sum of all squared gradients, which bounds the curvature. */
+  /**
+   * The longest step that is safe for gradient descent: one over a bound of the loss's curvature. That is the sum of all squared
+   * gradients, and what the residuals add, which is all there is while the weights are tiny.
+   */
   function safe() {
     const h = model.get("width"), { theta } = net;
-    let sum = 0;
-    for (const x of trainer.x) {
+    let sum = 1e-9;
+    trainer.x.forEach((x, n) => {
+      let residual = trainer.y[n];
       for (let i = 0; i < h; i++) {
-        const z = theta[i] * x + theta[h + i];
-        if (z > 0) sum += z * z + theta[2 * h + i] ** 2 * (x * x + 1);
+        const z = theta[i] * x + theta[h + i], v = theta[2 * h + i];
+        if (z > 0) {
+          sum += z * z + v * v * (x * x + 1);
+          residual -= v * z;
+        }
       }
-    }
-    return 1 / Math.max(sum, 1e-9);
+      sum += Math.abs(residual) * Math.hypot(1, x);
+    });
+    return 1 / sum;
   }
 
   function place(points) {
@@ -89,8 +106,7 @@ function render({ model, el }) {
   }
 
   function add() {
-    const data = sorted(), gaps = data.slice(1).map((p, i) => p[0] - data[i][0]), k = gaps.indexOf(Math.max(...gaps));
-    place([...model.get("points"), [(data[k][0] + data[k + 1][0]) / 2, 0].map((v) => Math.round(v * 100) / 100)]);
+    place([...model.get("points"), [widest(sorted().map((p) => p[0]), -REACH, REACH), 0]]);
     figure.say("A point was added in the widest gap.");
   }
 
@@ -109,14 +125,13 @@ function render({ model, el }) {
     const { beta, side } = neurons(), data = sorted(), mu = minimumNorm(data.map((p) => p[0]), data.map((p) => p[1]), beta, side);
     return mu && { hinges: beta.map((b, i) => ({ beta: b, mu: mu[i], side: side[i] })), offset: 0 };
   }
-  const line = (f) => [-REACH, ...pieces(f).knots.filter((x) => Math.abs(x) < REACH), REACH].map((x) => [x, value(f, x)]);
 
   function draw() {
     if (!trainer) return;
     const f = hinged(), p = model.get("predicted") ? prediction() : null;
     plot.draw({
       tall: Math.max(220, Math.min(320, 0.46 * figure.width)), points: model.get("points"), xName: "x",
-      lines: [...(p ? [{ points: line(p), color: "orange", dashes: "7 4", width: 2 }] : []), { points: line(f), color: "blue" }],
+      lines: [...(p ? [{ points: chain(p, REACH), color: "orange", dashes: "7 4", width: 2 }] : []), { points: chain(f, REACH), color: "blue" }],
       ticks: f.hinges.map((h) => h.beta).filter((x) => Math.abs(x) <= REACH),
     });
     figure.read(summary());
@@ -130,7 +145,8 @@ function render({ model, el }) {
   }
   const corners = () => pieces(hinged()).knots.length;
   function summary() {
-    const loss = trainer.loss();
+    const loss = trainer.loss(), data = sorted();
+    if (data.some(([x, y], i) => i && x === data[i - 1][0] && y !== data[i - 1][1])) return `${count(done, "step")}, loss ${text(loss, 4)}. Two points stand at one place: no function goes through both.`;
     return `${count(done, "step")}, loss ${text(loss, 4)}. ` + (loss < 1e-3 && model.get("predicted") ? `Largest gap to the prediction: ${text(gap(), 3)}.` : `${count(corners(), "corner")}.`);
   }
 
@@ -141,7 +157,7 @@ function render({ model, el }) {
     return html("table", {}, html("caption", {}, "Data and fits"), html("thead", {}, html("tr", {}, ...head)), html("tbody", {}, ...sorted().map(row)));
   }
 
-  fresh({});
+  begin();
   return figure.remove;
 }
 

@@ -16,7 +16,7 @@ function render({ model, el }) {
   const figure = frame(el, model, {
     name: "swaps", title, defaults, draw, reset, numbers,
     about: "A Boolean function paints the corners of a cube: filled squares are 1, open circles 0. The corners fall straight down on the line below; each place where neighbours differ is a change. "
-      + "Turn the cube to have fewer of them. Click a corner to repaint it.",
+      + "Turn the cube to have fewer of them: by the green diamond, or drag the empty paper. Click a corner to repaint it.",
     hints: ["[Tab] to the grip, then [←] [→] [↑] [↓] turn the cube", "[Shift] turns it far", "[Tab] on to the corners, [Enter] repaints one"],
   });
   const plot = svg("svg", { role: "group", "aria-label": "The cube and the line" }), back = svg("g", { "aria-hidden": "true" }), marks = svg("g");
@@ -36,6 +36,26 @@ function render({ model, el }) {
     move: (dx, dy, far) => spin(dx * (far ? 0.25 : 0.04), dy * (far ? 0.25 : 0.04)),
   });
   plot.append(back, marks, grip.element);
+  let from = null; // a mouse may take hold of the paper around the cube; a finger scrolls the page there
+  put(plot, {
+    onpointerdown: (event) => {
+      if (event.pointerType === "touch" || event.button || event.target.closest(".pick")) return;
+      from = [event.clientX, event.clientY];
+      plot.setPointerCapture(event.pointerId);
+    },
+    onpointermove: (event) => {
+      if (!from) return;
+      spin((event.clientX - from[0]) / 120, (from[1] - event.clientY) / 120);
+      from = [event.clientX, event.clientY];
+    },
+    onpointerup: () => {
+      if (from) figure.say(summary());
+      from = null;
+    },
+    onpointercancel: () => {
+      from = null;
+    },
+  });
   figure.picture.append(plot);
   const hunt = player({
     step: () => {
@@ -47,7 +67,11 @@ function render({ model, el }) {
   hunt.one.textContent = "A random line";
   const size = menu("inputs", { 3: "three", 4: "four" }, String(inputs()), (n) => paint(Array.from({ length: 2 ** Number(n) }, (_, k) => parity(k)), Number(n)));
   figure.controls.append(
-    html("div", { class: "row" }, hunt.element, button("Back to the best", () => model.get("bestWeights").length && toward(model.get("bestWeights"), true)), button("Tell me the answer", tell)),
+    html("div", { class: "row" }, hunt.element, button("Back to the best", () => {
+      hunt.pause(true);
+      toward(model.get("bestWeights"), true);
+      figure.say(summary());
+    }), button("Tell me the answer", tell)),
     html("div", { class: "row" }, size.element, button("Parity", () => paint(model.get("table").map((_, k) => parity(k)))), button("Paint at random", () => paint(model.get("table").map(() => +(random.uniform() < 0.5))))),
   );
   const parity = (k) => k.toString(2).split("1").length % 2 ? 0 : 1;
@@ -109,6 +133,7 @@ function render({ model, el }) {
       svg("path", { d: `M12 ${foot}H${wide - 12}`, stroke: "var(--ink)", "stroke-width": 1.5 }),
       svg("path", { d: cuts.map((x) => `M${x.toFixed(1)} ${foot - 16}v32`).join("") || "M0 0", stroke: "var(--pink)", "stroke-width": 2.5 }),
       ...[0, 1].map((value) => svg("path", { d: all.map((c, k) => (table[k] === value ? mark(value, px(c), foot, 5) : "")).join("") || "M0 0", fill: value ? "var(--orange)" : "var(--paper)", stroke: value ? "var(--orange)" : "var(--blue)", "stroke-width": 2 })),
+      svg("text", { x: wide - 40, y: 28, "text-anchor": "end", class: "soft" }, "turn"),
       svg("text", { x: 12, y: tall - 6, class: "soft" }, `${count(cuts.length, "change")} along this line`),
     );
     while (picks.length > all.length) picks.pop().remove();

@@ -36,17 +36,17 @@ export function axes(s, { xName, yName, xTicks = true, yTicks = true, grid = tru
   const line = (x1, y1, x2, y2, stroke) => svg("line", { x1, y1, x2, y2, stroke: `var(--${stroke})`, "stroke-width": 1 });
   const label = (x, y, words, anchor) => svg("text", { x, y, "text-anchor": anchor, class: "soft" }, words);
   if (xTicks) {
-    const { at, digits } = ticks(...range.x, box.width < 300 ? 4 : 8);
+    const { at, digits } = ticks(...range.x, box.width < 160 ? 2 : box.width < 300 ? 4 : 8);
     for (const v of at) {
       if (grid) group.append(line(s.x(v), box.top, s.x(v), bottom, "grid"));
       group.append(label(s.x(v), bottom + 16, text(v, digits), "middle"));
     }
   }
   if (yTicks) {
-    const { at, digits } = ticks(...range.y, box.height < 150 ? 2 : 5);
+    const { at, digits } = ticks(...range.y, box.height < 100 ? 2 : box.height < 150 ? 3 : 5);
     for (const v of at) {
       if (grid) group.append(line(box.left, s.y(v), right, s.y(v), "grid"));
-      group.append(label(box.left - 6, s.y(v) + 4, text(v, digits), "end"));
+      group.append(label(box.left - 6, s.y(v) + 4, brief(v, digits), "end"));
     }
   }
   group.append(line(box.left, bottom, right, bottom, "line"));
@@ -54,6 +54,9 @@ export function axes(s, { xName, yName, xTicks = true, yTicks = true, grid = tru
   if (yName) group.append(label(box.left + 5, box.top + 11, yName, "start"));
   return group;
 }
+
+/** A tick's label that fits beside the picture: 20k, 3.0e+7. */
+const brief = (v, digits) => (Math.abs(v) >= 1e6 || Math.abs(v) < 1e4 ? text(v, digits) : `${text(v / 1000, 0)}k`);
 
 /** A path through points given in numbers. @param {ReturnType<typeof scales>} s @param {ArrayLike<number>[]} points */
 export const path = (s, points) => "M" + points.map((p) => `${s.x(p[0]).toFixed(2)} ${s.y(p[1]).toFixed(2)}`).join("L");

@@ -52,13 +52,13 @@ export function check(words, now, act) {
 
 /**
  * Play, pause and step. `step()` does one step and says whether there is more to do; `draw()` shows where things are, `ended(why)`
- * is called at a pause and at the end. A frame computes for at most 8 ms and does at most `perFrame` steps; where the reader asked
- * for less motion, play runs `most` steps and shows only the result.
+ * is called at a pause and at the end. A frame computes for at most 8 ms and does at most `perFrame` steps, more of both where the
+ * picture itself takes longer; where the reader asked for less motion, play runs `most` steps and shows only the result.
  * @param {{ step: () => boolean, draw: () => void, ended: (why: "paused" | "done") => void, perFrame?: number, most?: number,
  *   name?: string, stepSize?: number }} how
  */
 export function player({ step, draw, ended, perFrame = 10, most = 2000, name = "Train", stepSize = 1 }) {
-  let running = false, frame = 0, left = 0;
+  let running = false, frame = 0, left = 0, drawing = 0;
   const play = button(name, () => (running ? pause() : start()), { class: "main" });
   const one = button(stepSize > 1 ? `${stepSize} steps` : "Step", () => {
     pause(true);
@@ -71,13 +71,17 @@ export function player({ step, draw, ended, perFrame = 10, most = 2000, name = "
   };
   function tick() {
     frame = 0;
+    if (!play.isConnected) return pause(true); // the figure was taken away
     const quiet = still(), start = performance.now();
+    const budget = quiet ? 40 : Math.max(8, Math.min(40, drawing)), steps = quiet ? Infinity : perFrame * Math.max(1, drawing / 16);
     let more = true;
-    for (let k = 0; more && left > 0 && (quiet || k < perFrame) && performance.now() - start < (quiet ? 40 : 8); k++) {
+    for (let k = 0; more && left > 0 && k < steps && performance.now() - start < budget; k++) {
       more = step();
       left--;
     }
+    const computed = performance.now();
     if (!quiet) draw();
+    drawing = performance.now() - computed;
     if (more && left > 0) frame = requestAnimationFrame(tick);
     else pause(false, more ? "paused" : "done");
   }

@@ -8,10 +8,10 @@ const round = (v) => Math.round(v * 100) / 100;
 /**
  * @typedef {{ x: [number, number], y: [number, number] }} Range
  * @param {{ figure: any, label: string, range: () => Range, move?: (i: number, x: number, y: number) => void, moved?: (i: number) => void,
- *   remove?: (i: number) => void, bend?: (i: number, beta: number) => void, bent?: (i: number) => void }} how `move` and `bend` are
+ *   remove?: (i: number) => void, bend?: (i: number, beta: number) => void, bent?: (i: number) => void, name?: (i: number) => string }} how `move` and `bend` are
  *   called while a point or a bend is held, `moved` and `bent` when it is let go
  */
-export function curve({ figure, label, range, move, moved, remove, bend, bent }) {
+export function curve({ figure, label, range, move, moved, remove, bend, bent, name = (i) => `bend ${i + 1}` }) {
   const element = svg("svg", { role: "group", "aria-label": label }), back = svg("g", { "aria-hidden": "true" }), front = svg("g");
   element.append(back, front);
   let view = null, points = [], bends = [], now = { points: [], bends: [] };
@@ -29,7 +29,7 @@ export function curve({ figure, label, range, move, moved, remove, bend, bent })
   function bendHandle(i) {
     const go = (x) => bend(i, round(limited(range().x, x)));
     return handle({
-      label: `bend ${i + 1}`, color: "orange",
+      label: name(i), color: "orange",
       drag: (px) => go(view.ux(px)), move: (dx, dy, far) => go(limited(range().x, now.bends[i][0]) + (dx || dy) * (far ? 0.5 : 0.05)),
       release: () => bent?.(i),
     });
@@ -49,17 +49,17 @@ export function curve({ figure, label, range, move, moved, remove, bend, bent })
     },
     /**
      * @param {{ tall: number, lines: { points: number[][], color: string, width?: number, dashes?: string }[], points?: number[][],
-     *   bends?: number[][], ticks?: number[], chosen?: number, xName?: string, yName?: string }} what lines in numbers; bends and points are
-     *   handles; ticks are small marks at the foot
+     *   bends?: number[][], ticks?: number[], arrows?: number[][], chosen?: number, dull?: number[], xName?: string, yName?: string }} what
+     *   lines in numbers; bends and points are handles, dull bends are grey; ticks are small marks at the foot, arrows [from, to] point there
      */
-    draw({ tall, lines, points: data = [], bends: corners = [], ticks = [], chosen = -1, xName, yName }) {
+    draw({ tall, lines, points: data = [], bends: corners = [], ticks = [], arrows = [], chosen = -1, dull = [], xName, yName }) {
       const wide = figure.width, box = { left: 40, top: 6, width: wide - 56, height: tall - (xName ? 42 : 28) }, r = range();
       now = { points: data, bends: corners };
       view = scales(box, r);
       put(element, { viewBox: `0 0 ${wide} ${tall}`, height: tall });
       const drawn = lines.filter((l) => l.points.length > 1).map((l) => svg("path", { d: path(view, l.points), fill: "none", stroke: `var(--${l.color})`, "stroke-width": l.width ?? 2.5, "stroke-dasharray": l.dashes, "stroke-linejoin": "round" }));
       const inside = svg("svg", { x: box.left, y: box.top, width: box.width, height: box.height, overflow: "hidden" }, svg("g", { transform: `translate(${-box.left} ${-box.top})` }, ...drawn));
-      const foot = box.top + box.height, small = ticks.map((t) => `M${view.x(t).toFixed(1)} ${foot}v-9`).join("");
+      const foot = box.top + box.height, small = ticks.map((t) => `M${view.x(t).toFixed(1)} ${foot}v-9`).join("") + arrows.map(([from, to]) => arrow(view.x(from), view.x(to), foot - 5)).join("");
       back.replaceChildren(axes(view, { xName, yName }), inside, svg("path", { d: small || "M0 0", stroke: "var(--orange)", "stroke-width": 1.5, fill: "none" }));
       many(points, move ? data.length : 0, pointHandle);
       if (!move) back.append(...data.map((p) => svg("path", { d: "M-5 -5H5V5H-5Z", transform: `translate(${view.x(p[0])} ${view.y(p[1])})`, fill: "var(--ink)", stroke: "var(--paper)" })));
@@ -67,9 +67,21 @@ export function curve({ figure, label, range, move, moved, remove, bend, bent })
       many(bends, corners.length, bendHandle);
       corners.forEach(([x, y], i) => {
         const off = x < r.x[0] || x > r.x[1], at = limited(r.x, x);
-        bends[i].dress({ kind: off ? (x > at ? "right" : "left") : "dot", color: chosen < 0 || i === chosen ? "orange" : "soft", size: 7 });
+        bends[i].dress({ kind: off ? (x > at ? "right" : "left") : "dot", color: (chosen < 0 || i === chosen) && !dull.includes(i) ? "orange" : "soft", size: 7 });
         bends[i].at(view.x(at), view.y(limited(r.y, y)), at, `at ${text(x)}${off ? ", off the page" : ""}`);
       });
     },
   };
+}
+
+/** The middle of the widest gap between places, the ends of the line among them: where one more point finds room. */
+export function widest(places, low, high) {
+  const all = [low, ...places, high].sort((a, b) => a - b), gaps = all.slice(1).map((x, i) => x - all[i]), k = gaps.indexOf(Math.max(...gaps));
+  return round((all[k] + all[k + 1]) / 2);
+}
+
+/** A flat arrow from one place to another; too short for a head, it is a stroke. */
+function arrow(from, to, y) {
+  const head = Math.sign(to - from) * Math.min(6, Math.abs(to - from)), way = `M${from.toFixed(1)} ${y}H${to.toFixed(1)}`;
+  return Math.abs(to - from) < 2 ? "" : `${way}l${(-head).toFixed(1)} -4m0 8l${head.toFixed(1)} -4`;
 }

@@ -6,7 +6,7 @@ import { link } from "./share.js";
 import { CSS, follow } from "./theme.js";
 
 /**
- * @typedef {{ get: (key: string) => any, set: (key: string, value: any) => void, on: Function, off?: Function, save_changes: () => void }} Model
+ * @typedef {{ get: (key: string) => any, set: (key: string, value: any) => void, save_changes: () => void }} Model
  * @param {HTMLElement} el @param {Model} model
  * @param {{ name: string, title: string, about: string, hints: string[], defaults: Record<string, any>, draw: () => void,
  *   numbers?: () => Node, reset: () => void }} how
@@ -48,9 +48,7 @@ export function frame(el, model, { name, title, about, hints, defaults, draw, nu
   root.replaceChildren(html("style", {}, CSS), figure, html("slot"));
 
   const state = () => Object.fromEntries(Object.keys(defaults).map((key) => [key, model.get(key)]));
-  let width = 0, own = false;
-  // what Python changes from outside is drawn; what the figure changes it draws itself
-  for (const key of Object.keys(defaults)) model.on(`change:${key}`, () => own || draw());
+  let width = 0;
   const watcher = new ResizeObserver(() => {
     if (Math.abs(picture.clientWidth - width) < 1) return;
     width = picture.clientWidth;
@@ -68,6 +66,7 @@ export function frame(el, model, { name, title, about, hints, defaults, draw, nu
     read(...words) {
       readout.replaceChildren(...words.map((w) => (Array.isArray(w) ? html("b", {}, w[0]) : w)));
       if (!drawer.hidden && numbers && !drawer.contains(root.activeElement)) drawer.replaceChildren(numbers());
+      if (!shared.hidden && !shared.contains(root.activeElement)) shared.replaceChildren(...sharing(name, state(), voice.say));
     },
     /** Show the numbers anew after one of them was typed; the field keeps the focus. */
     renumber() {
@@ -77,9 +76,7 @@ export function frame(el, model, { name, title, about, hints, defaults, draw, nu
     },
     /** Change the state, tell whoever listens. @param {Record<string, any>} changes */
     keep(changes) {
-      own = true;
       for (const [key, value] of Object.entries(changes)) model.set(key, value);
-      own = false;
       model.save_changes();
     },
     /** Take everything away again. */

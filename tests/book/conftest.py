@@ -60,24 +60,6 @@ def explore(frames=2, alt=IMG):
     return shown(text__html=EXPLORE.replace("{data}", data), text__plain="explore")
 
 
-def exercise(n):
-    return markdown(f"**Exercise 2.1.{n}.** Show it.\n\n<details><summary>Solution</summary>\n\nBecause $x = {n}$.\n\n</details>")
-
-
-def cells():
-    return [
-        markdown("# A title\n\n**What you will see.** This.\n\n*Prerequisites:* none. *Run time:* 1 s on a CPU."),
-        code(address.setup_cell(ADDRESS), tags=["setup"]),
-        markdown("## Does it hold?\n\n> **Theorem 2.1.1** (one). For all $x$,\n> $$x = x.$$\n\nPlain `{k}` text."),
-        code('check("S3-one", "x", 1, 1)', record()),
-        code("figure = explore(draw, k=[0, 1])\nfigure", explore()),
-        code("figure.sliders(k=range(9))", shown(text__html=IMG.format(k=3), text__plain="sliders")),
-        markdown("## Exercises"),
-        *map(exercise, (1, 2, 3)),
-        markdown("## Summary\n\nIt holds.\n\n## References\n\n[Someone (2019)](https://example.org)."),
-    ]
-
-
 PLOT = shown(text__html=IMG.format(k=3), text__plain="a figure")
 CHECKS = NAME + "-checks"
 LIVE = '<div data-live="breakpoints">' + IMG.format(k=5) + "</div>"
@@ -141,7 +123,7 @@ class Made:
     """What the tests build their notebooks from."""
 
     NAME, ADDRESS, IMG = NAME, ADDRESS, IMG
-    cells, code, markdown, shown, html = map(staticmethod, (cells, code, markdown, shown, html))
+    code, markdown, shown, html = map(staticmethod, (code, markdown, shown, html))
     record, changed, refereed, explore, notebook = map(staticmethod, (record, changed, refereed, explore, notebook))
     story_cells, checks_cells, pages_of, graded = map(staticmethod, (story_cells, checks_cells, pages_of, graded))
     PLOT = PLOT

@@ -63,7 +63,7 @@ def test_every_claim_is_well_formed(entry):
 
 
 def test_every_claim_of_the_sources_stands_once():
-    assert len(IDS) == len(set(IDS)) == 343
+    assert len(IDS) == len(set(IDS)) >= 354
     assert sorted(entry["id"] for entry in ENTRIES) == sorted(IDS)
     assert list(FILES) == [chapter for chapter in FILES if chapter in plan.chapters()]
     assert list(claims.claims()) == [

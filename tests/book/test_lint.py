@@ -1,16 +1,13 @@
 """Each rule of the house is seen to fail: a notebook that keeps all of them, and what breaks each."""
 
+import dataclasses
+
 import pytest
 
 from tools import alt, lint, markdown, story
 from tools.notebooks import WIDGET
 
-
-def test_the_good_notebook_is_good(made):
-    assert lint.problems(made.notebook(made.cells())) == []
-
-
-# name of the rule, what it must say, and a change to the good notebook's cells (returns the new cells, or a whole notebook)
+# name of the rule, what it must say, and a change to the good story's cells (returns the new cells, or a whole notebook)
 BROKEN = [
     ("setup_comes_first", "not the setup cell", lambda m, c: [c[0], m.code("import sys"), *c[1:]]),
     (
@@ -72,28 +69,14 @@ BROKEN = [
     ("verdicts_are_refereed", "book/data lacks", lambda m, c: m.refereed(c, "statement", stored="nowhere", live="all")),
     ("verdicts_are_refereed", "no mutation", lambda m, c: m.refereed(c, "statement")),
     ("checks_are_known", "what was tried", lambda m, c: [*c, m.code("1", m.record(verdict="differs"))]),
-    ("has_its_anatomy", "open with the title", lambda m, c: [m.markdown("A title"), *c[1:]]),
-    ("has_its_anatomy", "open with the title", lambda m, c: c[1:]),
-    ("has_its_anatomy", "more than one title", lambda m, c: [*c, m.markdown("# Again")]),
-    ("has_its_anatomy", "what you will see", lambda m, c: [m.markdown("# T\n\nPrerequisites, run time"), *c[1:]]),
-    ("has_its_anatomy", "prerequisites", lambda m, c: [m.markdown("# T\n\nWhat you will see, run time"), *c[1:]]),
-    ("has_its_anatomy", "run time", lambda m, c: [m.markdown("# T\n\nWhat you will see, prerequisites"), *c[1:]]),
-    ("has_its_anatomy", "Summary", lambda m, c: [*c[:-1], m.markdown("## References")]),
-    ("has_its_anatomy", "References", lambda m, c: [*c[:-1], m.markdown("## Summary")]),
-    ("has_its_anatomy", "Exercises", lambda m, c: [cell for cell in c if cell["source"] != "## Exercises"]),
-    ("has_exercises", "2 exercises", lambda m, c: c[:7] + c[8:]),
-    ("has_solutions", "2 solutions", lambda m, c: [*c[:7], m.markdown("**Exercise 2.1.1.** Show it."), *c[8:]]),
-    ("has_solutions", "not closed", lambda m, c: [*c, m.markdown("<details>")]),
-    ("moves", "no explore and no live", lambda m, c: [*c[:4], *c[5:]]),
-    ("moves", "no .sliders(", lambda m, c: [*c[:5], *c[6:]]),
 ]
 
 
 @pytest.mark.parametrize(("rule", "sentence", "change"), BROKEN, ids=[f"{b[0]}-{i}" for i, b in enumerate(BROKEN)])
 def test_each_rule_fails_where_it_is_broken(made, rule, sentence, change):
-    changed = change(made, made.cells())
-    broken = changed if isinstance(changed, lint.Notebook) else made.notebook(changed)
-    (check,) = (r for r in (*lint.RULES, *lint.CHAPTER_RULES) if r.__name__ == rule)
+    changed = change(made, made.story_cells())
+    broken = changed if isinstance(changed, lint.Notebook) else made.pages_of(changed)[0]
+    (check,) = (r for r in lint.RULES if r.__name__ == rule)
     found = list(check(broken))
     assert any(sentence in problem for problem in found), found
     assert set(found) <= set(lint.problems(broken))
@@ -104,6 +87,13 @@ def test_the_good_story_and_its_checks_are_good(made):
     assert (written.role, checks.role) == ("story", "checks")
     assert lint.problems(written) == []
     assert lint.problems(checks) == []
+
+
+def test_a_chapter_without_claims_needs_no_verdict(made, monkeypatch):
+    bare, _ = made.pages_of([cell for cell in made.story_cells() if lint.MIME not in str(cell.get("outputs"))])
+    assert any("0 verdicts" in problem for problem in lint.problems(bare))
+    monkeypatch.setattr(lint.Notebook, "claims", lambda nb: {})
+    assert not any("verdicts" in problem for problem in lint.problems(bare))
 
 
 def swap(cells, index, *new):
@@ -141,6 +131,8 @@ BROKEN_STORY = [
     ("exercises_are_graded", "'number 2' does not open", lambda m, c: told(c, "*Standard.*", "Standard.")),
     ("exercises_are_graded", "grade Research", lambda m, c: told(c, "*Research.*", "*Standard.*")),
     ("exercises_are_graded", "prediction", lambda m, c: told(c, "Predict it.", "Show it.")),
+    ("has_solutions", "3 exercises and 0 solutions", lambda m, c: told(c, "<summary>Solution", "<summary>Answer")),
+    ("has_solutions", "not closed", lambda m, c: [*c, m.markdown("<details>")]),
 ]
 BROKEN_CHECKS = [
     ("opens_with_its_story", "open with the title", lambda m, c: told(c, "# The checks", "The checks")),
@@ -170,8 +162,16 @@ def test_each_rule_for_checks_fails_where_it_is_broken(made, rule, sentence, cha
 
 
 def test_every_rule_has_a_broken_example():
-    every = (*lint.RULES, *lint.CHAPTER_RULES, *story.STORY_RULES, *story.CHECKS_RULES)
-    assert {b[0] for b in (*BROKEN, *BROKEN_STORY, *BROKEN_CHECKS)} == {rule.__name__ for rule in every}
+    every = {*lint.RULES, *story.STORY_RULES, *story.CHECKS_RULES}
+    assert {b[0] for b in (*BROKEN, *BROKEN_STORY, *BROKEN_CHECKS)} | {"is_two_pages"} == {rule.__name__ for rule in every}
+
+
+def test_a_chapter_is_two_pages(made):
+    for page, other in zip(made.pages_of(), ("splines/sample-checks", "splines/sample is not there")):
+        (problem,) = story.is_two_pages(dataclasses.replace(page, twin=None))
+        assert other in problem
+        assert problem in lint.problems(dataclasses.replace(page, twin=None))
+        assert not list(story.is_two_pages(page))
 
 
 def test_words_are_those_that_one_reads(made):
@@ -188,15 +188,15 @@ def test_a_story_may_have_long_code_where_it_is_folded_or_an_exercise(made):
 
 
 def test_a_page_outside_the_parts_needs_no_exercises(made):
-    cells = [cell for cell in made.cells() if "Exercise" not in cell["source"]]
-    assert lint.problems(made.notebook(cells))
+    cells = [cell for cell in made.story_cells() if "Exercise" not in cell["source"]]
+    assert lint.problems(made.pages_of(cells)[0])
     page = made.notebook(cells, name="index")
     assert [p for p in lint.problems(page) if "assigned to" not in p] == []
 
 
 def test_base64_is_no_path(made):
     picture = made.shown(text__html='<img alt="a line and a dot" src="data:image/png;base64,AAAA/tmp/home/root">')
-    assert lint.problems(made.notebook([*made.cells(), made.code("1", picture)])) == []
+    assert lint.problems(made.pages_of([*made.story_cells(), made.code("1", picture)])[0]) == []
 
 
 PLAIN = [
@@ -268,8 +268,12 @@ def test_frames_are_read_from_a_real_explore():
 def test_the_command_tells_the_problems(made, tmp_path, capsys):
     (tmp_path / "book" / "splines").mkdir(parents=True)
     (tmp_path / "_config.yml").write_text(f"repository: {{url: {made.ADDRESS}}}")
-    good, bad = made.notebook(made.cells()), made.notebook(made.cells()[1:])
+    (good, checks), bad = made.pages_of(), made.notebook(made.story_cells()[1:])
+    (tmp_path / "book" / "boolean").mkdir()
+    for page in ("splines/depth", "boolean/swaps", "ledger"):  # what the story links to
+        (tmp_path / "book" / f"{page}.md").touch()
     (tmp_path / "book/splines/sample.ipynb").write_text(good.text)
+    (tmp_path / "book/splines/sample-checks.ipynb").write_text(checks.text)
     assert lint.main([], tmp_path) == 0
     assert "splines/sample: fine" in capsys.readouterr().out
     (tmp_path / "book/splines/sample.ipynb").write_text(bad.text)

@@ -8,6 +8,7 @@ import pytest
 
 from foldnet import exercises
 from foldnet.ledger import notebooks as all_notebooks
+from tools.notebooks import is_folded
 
 FOLDED = re.compile(r"<details><summary>Solution.*?```python\n(.*?)```", re.S)
 
@@ -18,16 +19,18 @@ def notebooks() -> list:
 
 
 def found() -> list:
-    """Each exercise of the book: its notebook, the stub's cell, and the code of the solution that follows it."""
+    """Each exercise of the book: its notebook's imports, stub and folded check, and the code of the solution that follows."""
     cases = []
     for path in notebooks():
         cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
         imports = "\n".join(line for c in cells if c["cell_type"] == "code" for line in plain_imports("".join(c["source"])))
-        stub = None
+        stub, before = None, ""
         for cell in cells:
             source = "".join(cell["source"])
-            if cell["cell_type"] == "code" and "selfcheck(" in source:
-                stub = source
+            if cell["cell_type"] == "code":
+                if "selfcheck(" in source:
+                    stub = f"{before}\n\n\n{source}" if is_folded(cell) else source
+                before = source
             solution = FOLDED.search(source) if cell["cell_type"] == "markdown" else None
             if solution and stub:
                 name = re.search(r"^def (\w+)", stub, re.M)[1]

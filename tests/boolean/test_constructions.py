@@ -100,6 +100,8 @@ def test_small_circuits_as_in_knuths_table():
     assert sum(functions_by_gates(3, 4)) == 2**8
     assert functions_by_gates(4, 3) == [10, 60, 456, 2474]
     assert log2_circuits(4, 3) >= log2(3000)
+    assert 2**8 < log2_circuits(8, 31) < 2**8 + 8  # Shannon's bound: not yet decided for eight bits, decided for nine
+    assert log2_circuits(9, 56) < 2**9
 
 
 def test_counting_bounds():

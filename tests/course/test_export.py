@@ -70,6 +70,24 @@ def test_a_roster_decides_who_is_in_the_class(nano, graded):
         export.export(nano, graded, "roster", graded / "none.csv")
 
 
+def test_pages_bear_the_names_of_the_roster(nano, graded):
+    """Given once, it is kept; without it Moodle's folder tells the name, and a page that needs no change is not written again."""
+    (graded / "class.csv").write_bytes("Name;ID\nÜnal, Anna;101\nCleo <b>C</b>;U777\n".encode("cp1252"))
+    grade.keep_roster(graded / "class.csv", graded)
+    made, entered = book.Book(graded), hand.Hand(nano, graded / "by_hand.csv")
+    grade.settle(nano, made, entered)
+    pages = {student: graded / "feedback" / f"{student}.html" for student in NAMES}
+    texts = {student: path.read_text(encoding="utf-8") for student, path in pages.items()}
+    assert "<strong>Ünal, Anna</strong>: 4.5 of 5 points." in texts["anna"]
+    assert "<strong>Ben Bo</strong>" in texts["ben"]
+    assert "<strong>Cleo &lt;b&gt;C&lt;/b&gt;</strong>" in texts["cleo"]
+    before = {student: path.stat().st_mtime_ns for student, path in pages.items()}
+    grade.settle(nano, made, entered)
+    assert before == {student: path.stat().st_mtime_ns for student, path in pages.items()}
+    with pytest.raises(CourseError, match="there is no file"):
+        grade.keep_roster(graded / "none.csv", graded)
+
+
 def test_all_pages_in_a_zip(nano, graded):
     export.export(nano, graded, "zip")
     with zipfile.ZipFile(graded / "feedback.zip") as packed:
@@ -131,3 +149,37 @@ def test_the_desk_is_for_whoever_knows_its_address(desk):
     for address, headers in others:
         with pytest.raises(urllib.error.HTTPError, match="404"):
             ask(address, **headers)
+
+
+@pytest.mark.browser
+def test_texts_are_read_in_a_browser_by_keys_alone(nano, graded, desk, chromium):
+    """Score, Enter, comment, back: what is typed is in the file, and what a student wrote runs nothing."""
+    context = chromium.new_context()
+    page, heard = context.new_page(), []
+    page.on("dialog", lambda dialog: (heard.append(dialog.message), dialog.dismiss()))
+    page.on("console", lambda message: heard.append(message.text) if message.type == "error" else None)
+    page.on("request", lambda request: None if request.url.startswith(desk.rsplit("/", 1)[0]) else heard.append(request.url))
+    page.goto(desk)
+    assert "ben" in page.title()
+    assert page.evaluate("document.activeElement.id") == "score"
+    page.keyboard.type("1,5")
+    with page.expect_navigation():
+        page.keyboard.press("Enter")
+    assert "cleo" in page.title()
+    assert hand.Hand(nano, graded / "by_hand.csv").entries["ben", "why"].score == 1.5
+    page.keyboard.press("c")
+    page.keyboard.type("np is no key here")
+    page.keyboard.press("Escape")
+    page.locator("#said", has_text="saved").wait_for()
+    with page.expect_navigation():
+        page.keyboard.press("p")
+    assert page.input_value("#score") == "1.5"
+    page.fill("#score", "99")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#said.bad")
+    assert "between 0 and 3" in page.inner_text("#said")
+    assert "ben" in page.title()  # a wrong score does not go on
+    read = hand.Hand(nano, graded / "by_hand.csv")
+    assert (read.entries["ben", "why"].score, read.comment("cleo", "why")) == (1.5, "np is no key here")
+    assert heard == []
+    context.close()

@@ -168,3 +168,105 @@ def test_where_walls_are_missing_grading_is_refused_unless_told_to(nano, tmp_pat
     (row,) = grade.grade(nano, folder, tmp_path / "out", LIMITS)
     assert row["by tests"] == "2"
     assert "bubblewrap" in capsys.readouterr().err
+
+
+def test_as_root_without_control_groups_grading_is_refused_unless_told_to(monkeypatch, capsys):
+    """A submission that forks without end once held up a machine for nine minutes: root's processes have no limit."""
+    monkeypatch.setattr(shield, "missing", list)
+    monkeypatch.setattr(grade.group, "works", lambda: False)
+    monkeypatch.setattr(grade.group, "counts", lambda: False)
+    for user, refused in ((0, True), (1000, not shield.counted())):
+        monkeypatch.setattr(os, "geteuid", lambda user=user: user)
+        if refused:
+            with pytest.raises(grade.CourseError, match="the number of processes has no limit"):
+                grade.allowed(Limits())
+        else:
+            grade.allowed(Limits())
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    grade.allowed(Limits(shield="basic"))
+    assert "forks without end" in capsys.readouterr().err
+    for held in ("works", "counts"):
+        with monkeypatch.context() as here:
+            here.setattr(grade.group, held, lambda: True)
+            grade.allowed(Limits())
+
+
+def test_the_judges_own_memory_has_an_end(nano_text, tmp_path):
+    """A test that would take 8 GB, whatever an answer made of it, fails like a case; the machine does not notice."""
+    greedy = nano_text.replace("assert one() > 0", "assert len(bytearray(8 * 10**9)) > 0")
+    problems = source.parse("nano", greedy)
+    folder = hand_in(tmp_path / "in", anna=notebook(problems), ben=notebook(problems))
+    rows = grade.grade(problems, folder, tmp_path / "out", LIMITS)
+    assert [row["by tests"] for row in rows] == ["1", "1"]
+    told = (tmp_path / "out/feedback/anna.html").read_text(encoding="utf-8")
+    assert "a hidden test could not use the answer: MemoryError" in told
+
+
+def test_a_judge_does_not_wait_for_threads_that_its_parent_had(nano_text, tmp_path):
+    """A process that has used torch in two threads is forked without them; a product in the judge must still end."""
+    product = "import torch; assert float((torch.ones(800, 800) @ torch.ones(800, 800)).add(1).exp().sum()) > 0"
+    problems = source.parse("nano", nano_text.replace("assert one() > 0", f"{product}; assert one() > 0"))
+    folder = hand_in(tmp_path / "in", anna=notebook(problems))
+    script = (
+        "import sys, torch; from pathlib import Path; from tools.course import grade, source\n"
+        "from tools.course.kernel import Limits\n"
+        "torch.set_num_threads(2); (torch.ones(900, 900) @ torch.ones(900, 900)).add(1).exp()\n"
+        "problems = source.parse('nano', Path(sys.argv[1]).read_text())\n"
+        "print(grade.grade(problems, Path(sys.argv[2]), Path(sys.argv[3]), Limits(shield='basic'))[0]['by tests'])\n"
+    )
+    (tmp_path / "nano.md").write_text(nano_text.replace("assert one() > 0", f"{product}; assert one() > 0"))
+    command = [sys.executable, "-c", script, tmp_path / "nano.md", folder, tmp_path / "out"]
+    free = {k: v for k, v in os.environ.items() if not k.endswith("NUM_THREADS")}
+    done = subprocess.run(command, capture_output=True, text=True, timeout=100, cwd=source.ROOT, env=free)
+    assert done.stdout.split()[-1:] == ["2"], done.stderr[-500:]
+
+
+QUICK = Limits(cell=20, call=3, test=1, judge=3, shield="basic")
+HELD = """import ctypes
+def held(number):
+    lock = ctypes.create_string_buffer(64)
+    while number > 1:
+        ctypes.CDLL(None).pthread_mutex_lock(lock)
+    return True
+assert one() > 0 and held(one())"""
+
+
+def test_a_judge_that_hangs_does_not_hold_up_the_class(nano_text, tmp_path):
+    """A lock that nobody opens, in C, where no alarm comes through: as in a library whose threads are gone.
+
+    The others are graded meanwhile; its row has a reason, nothing of it lives on, and the same command tries it again.
+    """
+    problems = source.parse("nano", nano_text.replace("assert one() > 0", HELD))
+    fourth = "calls = 0\ndef one():\n    global calls\n    calls += 1\n    return 1 if calls < 4 else 2"
+    others = ("anna", "cleo", "dora")
+    good = {name: notebook(problems) for name in others}
+    folder, out = hand_in(tmp_path / "in", ben=notebook(problems, fourth), **good), tmp_path / "out"
+    groups = set(grade.group.TASKS.glob("fold-*"))
+    rows = {row["student"]: row for row in grade.grade(problems, folder, out, QUICK)}
+    assert {name: row["by tests"] for name, row in rows.items()} == {"anna": "2", "ben": "0", "cleo": "2", "dora": "2"}
+    assert rows["ben"]["notes"].startswith("not graded: the judge did not come back from the test one-value, and was ended")
+    assert [rows[name]["notes"] for name in others] == [""] * 3
+    assert strangers(tmp_path) == []
+    assert set(grade.group.TASKS.glob("fold-*")) <= groups
+    assert not (out / "scratch").exists()
+    stamps = {name: (out / "students" / name / "record.json").stat().st_mtime_ns for name in others}
+    hand_in(tmp_path / "in", ben=notebook(problems))
+    assert {row["by tests"] for row in grade.grade(problems, folder, out, QUICK)} == {"2"}
+    assert stamps == {name: (out / "students" / name / "record.json").stat().st_mtime_ns for name in others}
+
+
+def test_a_judge_that_hangs_over_a_file_is_ended_too(nano, tmp_path, monkeypatch):
+    """Before any notebook runs; and stopped altogether, so that only the system can end it. Both are tried again as they are."""
+    folder, out = hand_in(tmp_path / "in", anna=notebook(nano), ben=notebook(nano, text="By Ben.")), tmp_path / "out"
+    real = grade.restore.restore
+
+    def stuck(problems, text, release):
+        if "By Ben." in text and not (out / "students/ben/record.json").exists():
+            os.kill(os.getpid(), signal.SIGSTOP)
+        return real(problems, text, release)
+
+    monkeypatch.setattr(grade.restore, "restore", stuck)
+    rows = {row["student"]: row for row in grade.grade(nano, folder, out, QUICK)}
+    assert {name: row["by tests"] for name, row in rows.items()} == {"anna": "2", "ben": "0"}
+    assert rows["ben"]["notes"].startswith("not graded: the judge did not come back from the file, and was ended")
+    assert {row["by tests"] for row in grade.grade(nano, folder, out, QUICK)} == {"2"}

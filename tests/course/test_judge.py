@@ -1,8 +1,6 @@
-"""The judge, its fairness, and the distractors of all sets."""
+"""The judge and its fairness."""
 
 import json
-import subprocess
-import sys
 
 import nbformat
 import pytest
@@ -16,13 +14,6 @@ pytestmark = [
     pytest.mark.skipif(not shield.version(), reason="THIS SYSTEM HAS NO LANDLOCK: no submission was run"),
 ]
 LIMITS = Limits(cell=60, call=10, shield="basic")
-
-
-@pytest.mark.parametrize("name", source.names())
-def test_solution_and_distractors_of_every_set(name):
-    """In a process of its own: a judge wants the main thread."""
-    done = subprocess.run([sys.executable, "-m", "tools.course.rehearse", name], cwd=source.ROOT, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_a_rehearsal_finds_what_is_wrong(tiny_text, monkeypatch):
@@ -41,9 +32,32 @@ def test_a_rehearsal_finds_what_is_wrong(tiny_text, monkeypatch):
     assert wrong == ["distractor-1 for twice (forgets the sign) loses [], not ['twice-values']"]
 
 
+def test_another_right_answer_must_lose_nothing(tiny_text):
+    """It stands among the distractors, is no part of any notebook, and one that loses something is told."""
+    right = '```python alternative="twice"\n# adds\ndef twice(x):\n    return x + x\n```\n\n```python distractor="twice"'
+    text = tiny_text.replace('```python distractor="twice"', right, 1)
+    problems = source.parse("tiny", text)
+    assert "# adds" not in "\n".join(cell.source for cell in (*problems.notebook().cells, *make.release(problems).cells))
+    assert rehearse.rehearse(problems, LIMITS) == []
+    wrong = rehearse.rehearse(source.parse("tiny", text.replace("return x + x", "return abs(x + x)")), LIMITS)
+    assert wrong == ["alternative-1 for twice (adds) loses ['twice-values'], not []"]
+
+
 def test_only_what_depends_on_a_distractor_runs_again():
     steps = [Step("a", "x = 1"), Step("b", "y = x"), Step("c", "z = 1"), Step("d", "1", True), Step("e", "2", True)]
     assert [step.key for step in rehearse.after(steps, "a", {"d": "assert y", "e": "assert z"})] == ["a", "b", "d"]
+    within = Step("a", "def f(y):\n    z = [k for k in y]\n    return z\n")
+    assert [step.key for step in rehearse.after([within, *steps[1:]], "a", {"d": "assert y", "e": "f(1)"})] == ["a", "e"]
+    tests = {"d": "cases = [x]\nassert cases", "e": "cases = [z]\nfor x in cases:\n    assert x"}
+    steps = [Step("a", "def f(t):\n    return t"), Step("d", "cases = [f(1)]\nassert cases", True), Step("e", tests["e"], True)]
+    steps += [Step("g", "def g(f):\n    t = f\n    return t"), Step("h", "def h():\n    return f(1)")]
+    steps += [Step("i", "k = h()\nprint(k)")]
+    tests |= {"d": steps[1].source}
+    assert [step.key for step in rehearse.after(steps, "a", tests)] == ["a", "d"]  # no test sees what h and i show
+    steps += [Step("j", "assert h()", True)]
+    assert [step.key for step in rehearse.after(steps, "a", tests | {"j": "assert h()"})] == ["a", "d", "h", "j"]
+    steps[-1] = Step("j", "assert k", True)
+    assert [step.key for step in rehearse.after(steps, "a", tests | {"j": "assert k"})] == ["a", "d", "h", "i", "j"]
 
 
 def test_a_submission_sees_an_empty_world(tmp_path):

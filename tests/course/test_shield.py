@@ -3,11 +3,15 @@
 import json
 import os
 import stat
+import subprocess
+import sys
 import time
 from pathlib import Path
 
 import pytest
 
+from foldnet.geometry.regions import regions
+from foldnet.nets import ReLUNet
 from tools.course import shield
 from tools.course.kernel import Kernel, Limits
 from tools.course.line import Ended
@@ -110,7 +114,8 @@ def test_no_flood_gets_far(walls, flood):
         said = " ".join([*errors, kernel.reason])
         assert any(word in said for word in ("OSError", "MemoryError", "more than", "more files")), said
         room = kernel.home / "room"
-        used = sum(path.stat().st_blocks * 512 for path in room.rglob("*") if path.is_file()) if room.exists() else 0
+        measured = subprocess.run(["du", "-sk", room], capture_output=True, text=True).stdout.split()  # nothing where it is gone
+        used = 1024 * int(measured[0]) if measured else 0
         assert used < 3 * LIMITS.disk * 2**20
         assert time.monotonic() - start < 60
     assert not kernel.home.exists()
@@ -127,8 +132,56 @@ def test_the_program_of_the_filter_stops_what_it_names():
         assert {pair[column] for pair in (*shield.REFUSED.values(), *shield.PRETENDED.values())} <= values
 
 
+FORKS = """
+import os, resource, sys, time
+names = {"__name__": "shield"}
+exec(sys.stdin.read(), names)
+assert names["separate"]() and names["counted"]()
+if not (child := os.fork()):
+    resource.setrlimit(resource.RLIMIT_NPROC, (20, 20))
+    for made in range(60):
+        try:
+            if not os.fork():
+                time.sleep(1)
+                os._exit(0)
+        except BlockingIOError:
+            break
+    os.write(1, str(made).encode())
+    os._exit(0)
+os.waitpid(child, 0)
+"""
+
+
+@pytest.mark.skipif(not shield.separable() or not shield.counted(), reason="no namespace here counts its processes")
+def test_a_namespace_counts_its_processes_for_everybody_but_root():
+    """The limit on which the shield relies. Root has none, wherever it is: grading as root is said to be open to it."""
+    def forked(**user) -> int:
+        text = Path(shield.__file__).read_text(encoding="utf-8")
+        command = ["/usr/bin/python3" if user else sys.executable, "-I", "-c", FORKS]
+        return int(subprocess.run(command, input=text, text=True, capture_output=True, check=True, cwd="/", **user).stdout)
+
+    if os.geteuid():
+        assert forked() < 20
+    else:
+        assert forked() == 59
+        if Path("/usr/bin/python3").exists():
+            assert forked(user=65534, group=65534, extra_groups=[]) < 20
+
+
 def test_folders_that_are_nested_deeply_are_removed(tmp_path):
-    """What a submission left behind goes, however deep."""
+    """What a submission left behind goes, however deep: also where the watcher came too late."""
     with Kernel(LIMITS, tmp_path) as kernel:
-        kernel.run("import os\nfor i in range(30):\n    os.mkdir('d')\n    os.chdir('d')", 20)
+        make = "import os\nfor i in range({}):\n    os.mkdir('d')\n    os.chdir('d')"
+        kernel.run(make.format(30), 20)
+        subprocess.run([sys.executable, "-c", make.format(1500)], cwd=kernel.home, check=True)
     assert list(Path(tmp_path).iterdir()) == []
+
+
+def test_kernels_that_were_compiled_once_are_not_compiled_for_each_submission():
+    """A submission has a copy of the package that it may write to, so numba looks into what is kept there."""
+    regions(ReLUNet.random((2, 3, 1)))  # compiled here at the latest
+    with Kernel(LIMITS) as kernel:
+        asked = "from foldnet.geometry import _layer_kernel, regions\nfrom foldnet.nets import ReLUNet\n"
+        asked += "regions.regions(ReLUNet.random((2, 3, 1)))\nstats = _layer_kernel.draw.stats\n"
+        outputs, stopped = kernel.run(asked + "print(sum(stats.cache_hits.values()), sum(stats.cache_misses.values()))", 60)
+    assert (outputs[0]["text"], stopped) == ("1 0\n", "")

@@ -1,6 +1,7 @@
 """Sources of problem sets: what students see of them, what they must not see, and what an author forgot."""
 
 import json
+import re
 
 import pytest
 
@@ -9,6 +10,7 @@ from tools.course import make, source
 CHECKSUMS = {"chain": "bb8ef4c4cee735608419854da024aa9f", "chain-values": "9420f4eb1b36a5f9323ea3947c9fa7aa"}  # by nbgrader 0.9.6
 
 
+@pytest.mark.skipif("ps2" not in source.names(), reason="the sources of the problem sets are kept elsewhere")
 def test_student_versions_are_signed_as_nbgrader_signs_them():
     """Its own tools must be able to read our notebooks: locks, marks and checksums are those that nbgrader itself wrote."""
     made = make.release(source.read("ps2"))
@@ -101,20 +103,38 @@ def test_no_secret_of_a_set_is_anywhere_in_the_book_or_the_package(name):
             text = path.read_text(encoding="utf-8")
             if path.suffix == ".ipynb":
                 text = "\n".join("".join(cell["source"]) for cell in json.loads(text)["cells"])
-            assert [line for line in source.leaks(problems, text) if len(line) > 40] == [], path
+            told = [line for line in source.leaks(problems, text) if len(line) > 40 and not line.startswith("from foldnet")]
+            assert told == [], path  # what a test imports is no secret
+
+
+def test_optional_points_make_up_for_others_and_no_more(tiny_text):
+    """A question that begins with *Optional.* adds nothing to what a whole answer is worth."""
+    optional = "## Question 2 (3 points): more\n\n*Optional.* Say why.\n\n<!-- #region answer"
+    text = tiny_text.replace("Read this.", "## Question 1 (3 points): numbers\n\n*Warm-up.* Read this.")
+    made = source.parse("tiny", text.replace("<!-- #region answer", optional))
+    assert [cell.name for cell in made.cells if cell.optional and cell.points] == ["why"]
+    assert (made.points, made.extra) == (3, 3)
+    assert [made.total(earned) for earned in (0, 2.5, 3, 6)] == [0, 2.5, 3, 3]
+    assert source.parse("tiny", tiny_text).points == 6
 
 
 @pytest.mark.parametrize("name", source.names())
 def test_a_set_is_what_the_course_asks_for(name):
-    """Four to six questions, points that add up to what the questions say, a text, a plot and an experiment with a conclusion."""
-    import re
-
+    """Goals, four to six questions, each with its level, points that add up to what the questions say, a text, a plot and an
+    experiment with a conclusion. No number of a section: stories are rewritten, and names stay."""
     problems = source.read(name)
     text = "\n".join(cell.source for cell in problems.of("text"))
-    stated = [int(points) for points in re.findall(r"^## Question \d+ \((\d+) points?\)", text, re.MULTILINE)]
+    stated = {int(found[1]): (int(found[2]), found[3]) for found in source.QUESTION.finditer(text)}
     assert 4 <= len(stated) <= 6
-    assert sum(stated) == problems.points
-    by_tests = sum(test.points for test in problems.tests)
+    assert {level for _, level in stated.values()} >= {"Standard", "Optional"}
+    assert "*Warm-up.*" in text
+    assert all(level for _, level in stated.values())
+    assert sum(points for points, level in stated.values() if level != "Optional") == problems.points
+    assert sum(points for points, level in stated.values() if level == "Optional") == problems.extra > 0
+    assert "**You will be able to**\n\n- " in text
+    assert re.search(r"\*\*Time:\*\* about \w+ hours, .*these are our guesses, no class has been timed yet", text), "honest hours"
+    assert not re.search(r"\bsections? \d", text, re.IGNORECASE)
+    by_tests = sum(test.points for test in problems.tests if not test.optional)
     assert f"{problems.points:g}, of which {by_tests:g} are found by tests and {problems.points - by_tests:g} by a reader" in text
     assert any(cell.by_hand and not cell.code for cell in problems.cells), "a derivation"
     rubrics = [cell for cell in problems.cells if cell.by_hand and not cell.code]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import nbformat
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
-from tools.course import shield, source
+from tools.course import grade, shield, source
 
 ROOT = source.ROOT
 TESTS, BY_HAND = 24, 11
@@ -254,11 +254,13 @@ def strikes(problems, release):
     made = solved(problems, release)
     if shield.separable() or shield.version() >= 6:  # elsewhere its signals would end this very session
         insert(made, "law", REACH)
-    insert(made, "aim", "import os\nwhile True:\n    os.fork()")
+    flooded = grade.bounded()  # elsewhere it would hold up this machine
+    if flooded:
+        insert(made, "aim", "import os\nwhile True:\n    os.fork()")
     insert(made, "needed", "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nwhile True:\n    pass")
     disk = "n = 0\nwhile True:\n    n += 1\n    with open(f'{n}', 'wb') as file:\n        file.write(bytes(50_000_000))"
     insert(made, "fit-error", disk)
-    return Submission(written(made), TESTS, notes=("did not stop when asked to", "more than 64 processes"))
+    return Submission(written(made), TESTS, notes=("did not stop when asked to", *["more than 64 processes"] * flooded))
 
 
 @animal

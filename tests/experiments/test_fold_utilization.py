@@ -35,3 +35,10 @@ def test_cells_name_a_thousand_networks_for_each_arm_task_and_data_set():
     assert run.NETWORKS == 1000
     with pytest.raises(ValueError, match="a grown arm is one of"):
         run.grown(run.start(2, 0, 2), "nothing", "sine", 0)
+
+
+def test_what_a_chapter_repeats_is_trained_on_the_cpu(monkeypatch):
+    monkeypatch.setattr(run, "device", lambda: "nowhere")
+    assert run.train(run.start(2, 0, 3), "sine", 0, epochs=2).device.type == "cpu"
+    with pytest.raises(RuntimeError, match="nowhere"):
+        run.train(run.start(2, 0, run.FIRST + 1), "sine", 0, epochs=2)

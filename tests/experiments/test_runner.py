@@ -1,5 +1,6 @@
 """Large runs: rows are appended, a killed run goes on, a failed cell is tried again, provenance is kept, arrays lie beside."""
 
+import importlib
 import json
 import math
 import random
@@ -12,7 +13,7 @@ import pytest
 
 from foldnet import _paths
 from foldnet.data import DataMissing, Row, Stored, stored
-from foldnet.experiments import runner
+from foldnet.experiments import _command, _storing, _workers, runner
 
 CELLS = [{"n": n, "kind": "square"} for n in range(6)]
 
@@ -80,14 +81,13 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
-def test_a_run_killed_again_and_again_goes_on_where_it_stopped(tmp_path, jobs):
-    """SIGKILL at random moments of a real process: every row that was written stays, none is computed twice."""
+def test_a_run_killed_again_and_again_goes_on_where_it_stopped(tmp_path):
+    """SIGKILL at random moments of a process with two jobs: every row that was written stays, none is computed twice."""
     path, script, flag = tmp_path / "slow.jsonl", tmp_path / "slow.py", tmp_path / "flag"
     script.write_text(SLOW)
     flag.touch()
-    command = [sys.executable, str(script), str(path), str(jobs), str(flag)]
-    wait, kept, kills = random.Random(jobs), set(), 0
+    command = [sys.executable, str(script), str(path), "2", str(flag)]
+    wait, kept, kills = random.Random(2), set(), 0
     while len(kept) < 24 and kills < 9:
         process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
         deadline, before = time.monotonic() + 120, len(kept)
@@ -146,11 +146,11 @@ def test_a_run_that_goes_on_under_other_code_says_so(tmp_path, monkeypatch, capf
 def test_the_code_is_told_apart_by_its_bytes(tmp_path, monkeypatch):
     (tmp_path / "experiments").mkdir()
     (tmp_path / "nets.py").write_text("x = 1\n")
-    monkeypatch.setattr(runner, "__file__", str(tmp_path / "experiments/runner.py"))
-    before = runner._code()
-    assert runner._code() == before
+    monkeypatch.setattr(_workers, "__file__", str(tmp_path / "experiments/_workers.py"))
+    before = _workers.code()
+    assert _workers.code() == before
     (tmp_path / "nets.py").write_text("x = 2\n")
-    assert runner._code() != before
+    assert _workers.code() != before
 
 
 # ---- arrays beside the rows ------------------------------------------------------------------------------------------------
@@ -166,12 +166,12 @@ def large(n):
 @pytest.fixture
 def kept(tmp_path):
     result = runner.run([{"n": n} for n in range(9)], large, tmp_path / "run.jsonl", progress=False)
-    runner.store_result(result, tmp_path / "book/large.jsonl")
+    _storing.store_result(result, tmp_path / "book/large.jsonl")
     return tmp_path / "book/large.jsonl"
 
 
 def test_long_arrays_lie_beside_a_large_file_and_come_back_bit_for_bit(kept):
-    assert kept.stat().st_size < runner.LARGE
+    assert kept.stat().st_size < _storing.LARGE
     for n, row in enumerate(stored("large", kept).rows):
         made = large(n)
         assert row["many"].shape == (20, 40 + n)
@@ -187,7 +187,7 @@ def test_long_arrays_lie_beside_a_large_file_and_come_back_bit_for_bit(kept):
 
 def test_storing_again_changes_no_byte(kept):
     before = kept.read_bytes(), kept.with_suffix(".npz").read_bytes()
-    runner.store_result(stored("large", kept), kept)
+    _storing.store_result(stored("large", kept), kept)
     assert (kept.read_bytes(), kept.with_suffix(".npz").read_bytes()) == before
 
 
@@ -206,14 +206,14 @@ def test_arrays_of_another_run_are_refused(kept):
 def test_a_small_result_is_one_file_of_text(tmp_path):
     target = tmp_path / "small.jsonl"
     target.with_suffix(".npz").write_bytes(b"of an older, larger run")
-    runner.store_result(runner.run(CELLS, square, tmp_path / "run.jsonl", progress=False), target)
+    _storing.store_result(runner.run(CELLS, square, tmp_path / "run.jsonl", progress=False), target)
     assert not target.with_suffix(".npz").exists()
     assert stored("small", target).row(n=3)["list"].tolist() == [3, 4]
 
 
 @pytest.mark.parametrize("name", sorted(p.stem for p in (_paths.book() / "data").glob("*.jsonl")))
 def test_every_stored_run_has_its_cells_names_and_commits(name):
-    module, result = runner.importlib.import_module(f"foldnet.experiments.{name}"), stored(name)
+    module, result = importlib.import_module(f"foldnet.experiments.{name}"), stored(name)
     assert sorted(map(str, (r.cell for r in result.rows))) == sorted(map(str, module.cells()))
     assert not result.failed
     assert all(key.isidentifier() for row in result.rows for key in row.result)
@@ -226,7 +226,7 @@ def test_every_stored_run_has_its_cells_names_and_commits(name):
 def test_differences_between_two_runs(tmp_path):
     old = runner.run(CELLS, square, tmp_path / "a.jsonl", progress=False)
     new = runner.run(CELLS, lambda n, kind: {"value": n * n * 1.01, "list": [n, n + 1]}, tmp_path / "b.jsonl", progress=False)
-    gaps = runner.differences(new, old)
+    gaps = _storing.differences(new, old)
     assert gaps["value"] == pytest.approx(0.01)
     assert gaps["list"] == 0
 
@@ -235,7 +235,7 @@ def test_differences_of_texts_of_other_shapes_and_of_new_cells():
     rows = lambda *results: [Row({"n": n}, result, 1.0, "abc") for n, result in enumerate(results)]  # noqa: E731
     was = {"word": "a", "same": {"k": "v"}, "long": [1, 2], "gone": 1, "deep": {"k": np.array([1.0, 2.0])}}
     now = {"word": "b", "same": {"k": "v"}, "long": [1, 2, 3], "deep": {"k": np.array([1.0, 2.5])}}
-    found = runner.differences(Stored([], rows(now, {"other": 5})), Stored([], rows(was)))
+    found = _storing.differences(Stored([], rows(now, {"other": 5})), Stored([], rows(was)))
     assert found == {"deep": 0.25, "long": math.inf, "same": 0.0, "word": math.inf}
 
 
@@ -249,4 +249,4 @@ def test_bad_input_gets_one_sentence(tmp_path):
     with pytest.raises(runner.CellsFailed, match="the keys of a result are names, as mean_loss; got 'mean loss'"):
         runner.run([{"n": 1}], lambda n: {"mean loss": 1}, tmp_path / "y.jsonl", progress=False)
     with pytest.raises(ValueError, match="no run is named 'nothing'"):
-        runner.command("nothing")
+        _command.command("nothing")

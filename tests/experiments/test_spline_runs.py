@@ -60,7 +60,9 @@ def test_breakpoint_init(monkeypatch):
 @pytest.mark.parametrize("layers", [1, 4])
 def test_depth_pieces_before_training_are_the_stored_ones(layers):
     nets = depth_pieces.initial(layers)
-    assert nets.batch_shape == (4, 10, 100)
+    assert nets.batch_shape == (8, 11, 100)
+    assert torch.equal(nets[5, 0].biases[0], nets[7, 3].biases[0])
+    assert float(nets[5, 0].biases[0].std()) == pytest.approx(1.0, abs=0.05)
     zero = nets[3, 0]
     assert all(float(b.abs().max()) == 0 for b in zero.biases)
     for w in zero.weights:
@@ -92,14 +94,17 @@ def test_depth_pieces_after_training(monkeypatch):
         by_hand = descended(first(2)[i, names.index("exponential"), 0], x, torch.exp(x), 3e-5 * factor, 20)
         assert close(trained[i, names.index("exponential"), 0], by_hand, atol=2e-8)  # its rates are in single precision
     found = depth_pieces.table(2)
-    for setting, target in (("sum of 40", "sine"), ("sum of 200", "cubic")):
-        reach = depth_pieces.TARGETS[target][1]
+    cases = (("sum of 40", "sine"), ("sum of 200", "cubic"), ("Adam, wide", "sine"), ("Adam, He, wide", "cubic"))
+    for setting, target in cases:
+        wide = 2.0 if "wide" in setting else 1.0
+        f, reach = depth_pieces.TARGETS[target]
+        reach *= wide
         net = trained[list(depth_pieces.SETTINGS).index(setting), names.index(target), 0]
         counted = kinks(net, reach)
         assert found["kinks_inside"][setting][target] == [len(counted), 0.0]
         assert found["bins"][setting][target] == np.histogram(counted, 50, (-reach, reach))[0].tolist()
         x = even(reach, 40)
-        y = depth_pieces.TARGETS[target][0](x)
+        y = f(x / wide if target == "sine" else x)
         assert found["loss"][setting][target][0] == pytest.approx(float((net(x[:, None])[:, 0] - y).square().mean()), rel=1e-3)
 
 
@@ -133,8 +138,8 @@ def test_width_smoothness():
     assert float(jumps.square().sum()) == pytest.approx(float(width_smoothness.measures(nets, 2.0)["roughness"][1, 0]), rel=1e-6)
     inside = jumps[beta.abs() < 0.5]
     found = {name: float(v[1, 0]) for name, v in width_smoothness.measures(nets, 0.5).items()}
-    assert found["total_bend"] == pytest.approx(float(inside.sum()), rel=1e-6)
     assert found["largest_jump"] == pytest.approx(float(inside.max()), rel=1e-6)
+    assert found["total_bend"] == pytest.approx(float(inside.sum()), rel=1e-6)
     x = torch.cat([torch.linspace(-2, -0.5, 20), torch.linspace(0.5, 2, 20)]).double()
     trained = width_smoothness.train(nets[:, :2], "two lines", epochs=9).net
     assert close(trained[2, 1], descended(nets[2, 1], x, x.abs() - 1, 3e-5, 9))
@@ -157,7 +162,7 @@ def test_a_cell_of_width_smoothness(monkeypatch):
 def test_a_cell_of_relocation(monkeypatch):
     monkeypatch.setattr(relocation, "EPOCHS", 30)
     monkeypatch.setattr(relocation, "NETWORKS", 3)
-    for variant in ("moves", "flat moves"):
+    for variant in ("moves", "flat moves", "random moves"):
         monkeypatch.setitem(relocation.VARIANTS, variant, {**relocation.VARIANTS[variant], "moves": 2, "every": 10})
     found = relocation.cell(4)
     x = even(2.0, 40)
@@ -169,23 +174,51 @@ def test_a_cell_of_relocation(monkeypatch):
         assert optimum[1] <= optimum[0]
         assert all(optimum[1] <= loss for variant in found["loss"][target].values() for loss in variant)
         assert found["loss"][target]["plain"] != found["loss"][target]["uniform start"]
+    assert found["loss"]["quadratic"]["random moves"][2] == pytest.approx(shaken_by_hand(x, y), rel=1e-4)
+
+
+def shaken_by_hand(x, y):
+    """The loss of the third of three networks after 30 steps with two random moves on the way, neuron by neuron."""
+
+    def loss(net):
+        return float((net(x[:, None])[:, 0] - y).square().sum() / 2)
+
+    net = relocation.initial(4)[1, 2]
+    drawn = np.random.default_rng(2004).uniform(-1, 1, (2, 3, 40))[:, 2]
+    for place, side in drawn.T[:2]:
+        net = descended(net, x, y, 5e-4, 10)
+        without = []
+        for neuron in range(4):
+            out = net.weights[1].clone()
+            out[0, neuron] = 0
+            without.append(loss(ReLUNet([net.weights[0], out], net.biases)))
+        moved = int(np.argmin(without))
+        (first, out), (b, c) = ([t.clone() for t in part] for part in (net.weights, net.biases))
+        first[moved, 0], b[moved], out[0, moved] = np.sign(side), -np.sign(side) * 2 * place, 0
+        net = ReLUNet([first, out], [b, c])
+    return loss(descended(net, x, y, 5e-4, 10))
 
 
 @pytest.mark.parametrize("shape", ["shallow", "deep"])
 def test_a_cell_of_spiky_init(monkeypatch, shape):
     monkeypatch.setattr(spiky_init, "initial", functools.partial(spiky_init.initial, networks=2))
-    monkeypatch.setattr(spiky_init, "EPOCHS", {"gd": 6})
+    monkeypatch.setattr(spiky_init, "EPOCHS", 6)
     monkeypatch.setattr(spiky_init, "EARLY", 3)
-    found = spiky_init.cell("cubic", shape, "gd")
-    start, _ = spiky_init.initial("cubic", shape)
-    x, grid = even(2.0, 20), even(2.0, 401)
-    for i in range(2):
+    found = spiky_init.cell("cubic", shape, "gd", 1.5)
+    start, apex, signs = spiky_init.initial("cubic", shape, 1.5)
+    x, grid, half = even(3.0, 20), even(3.0, 401), 3.0 / 19
+    for j, k in ((0, 0), (1, 1), (0, 2), (1, 3)):  # init and start
         for epochs, name in ((3, "early_error"), (6, "error")):
-            net = descended(start[i, 1], x, x**3, 3e-5, epochs)
+            net = descended(start[j, k, 1], x, x**3, 3e-5, epochs)
             by_hand = float((net(grid[:, None])[:, 0] - grid**3).square().sum())
-            assert found[name][i][1] == pytest.approx(by_hand, rel=1e-3)
-        assert found["loss"][i][1] == pytest.approx(float((net(x[:, None])[:, 0] - x**3).square().mean()), rel=1e-3)
-    assert ("curves" in found) == (shape == "shallow")
+            assert found[name][j][k][1] == pytest.approx(by_hand, rel=1e-3)
+        assert found["loss"][j][k][1] == pytest.approx(float((net(x[:, None])[:, 0] - x**3).square().mean()), rel=1e-3)
+        off = lambda t, net=net: net(t[:, None])[:, 0] - t**3  # noqa: E731
+        a = apex[k, 1]
+        left = (signs[k, 1] * (off(a) - (off(a - half) + off(a + half)) / 2)).mean()
+        assert found["spikes"][j][k][1] == pytest.approx(float(left), rel=1e-3, abs=1e-3)
+    assert "curves" not in found
+    assert [np.shape(v) for v in spiky_init.cell("sine", "shallow", "gd", 1.0).values()] == [(2, 4, 2)] * 4 + [(4, 381)] * 2
 
 
 def test_a_cell_of_weight_scale(monkeypatch):

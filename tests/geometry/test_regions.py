@@ -1,4 +1,4 @@
-"""Exact regions: against fractions, Euler's formula, areas, autograd, a fine grid, and on the networks where others fail."""
+"""Exact regions: against fractions, Euler's formula, areas, autograd, and on the networks where others fail."""
 
 from fractions import Fraction
 from itertools import pairwise
@@ -9,6 +9,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from foldnet.experiments.region_cost import network
 from foldnet.geometry import _sheet
 from foldnet.geometry import regions as R
 from foldnet.geometry.regions import boundary, chains, decision, on_plane, plane_through, regions
@@ -57,7 +58,7 @@ def test_faces_of_whole_networks_are_those_counted_in_fractions(seed, sizes, lea
 
 @settings(max_examples=20, deadline=None)
 @given(st.integers(0, 10**6), st.sampled_from([(2, 8, 1), (2, 10, 10, 2), (2, 6, 6, 6, 3)]), st.sampled_from([0.0, 0.1]))
-def test_affine_maps_are_autograds_and_the_grid_sees_no_pattern_that_is_missing(seed, sizes, leak):
+def test_affine_maps_are_autograds(seed, sizes, leak):
     net = ReLUNet.random(sizes, leak=leak, seed=seed)
     c = regions(net)
     holds_together(c, 4)
@@ -68,10 +69,6 @@ def test_affine_maps_are_autograds_and_the_grid_sees_no_pattern_that_is_missing(
         assert np.allclose(slopes[f], jacobian, atol=1e-12)
     assert np.allclose((slopes @ c.centres[..., None])[..., 0] + offsets, net(inside), atol=1e-12)
     assert np.allclose(c.values, net(torch.as_tensor(c.vertices)), atol=1e-12)
-    line = torch.linspace(-0.999, 0.999, 101, dtype=torch.float64)
-    seen = np.unique(net.pattern(torch.cartesian_prod(line, line)).numpy(), axis=0)
-    known = {p.tobytes() for p in np.packbits(c.pattern, axis=1)}
-    assert {p.tobytes() for p in np.packbits(seen, axis=1)} <= known
 
 
 def test_an_edge_is_drawn_by_a_neuron_that_vanishes_on_it():
@@ -141,20 +138,13 @@ def test_three_lines_through_a_point_and_lines_along_the_frame():
 
 
 def test_the_network_of_the_benchmark_has_the_regions_that_integers_count():
-    assert [len(regions(bench_net(w))) for w in (8, 16, 32, 64)] == [128, 451, 2626, 13072]
-
-
-def bench_net(width, depth=3):
-    """He-normal weights and uniform biases, rounded to multiples of 2^-20: counted in big integers (see benchmarks/README.md)."""
-    rng, sizes = np.random.default_rng(width), [2, *[width] * depth, 1]
-    draw = [(rng.normal(0, np.sqrt(2 / i), (o, i)), rng.uniform(-(i**-0.5), i**-0.5, o)) for i, o in pairwise(sizes)]
-    return ReLUNet(*([np.round(a * 2**20) / 2**20 for a in part] for part in zip(*draw)))
+    assert [len(regions(network(w))) for w in (8, 16, 32, 64)] == [128, 451, 2626, 13072]
 
 
 @pytest.mark.parametrize("scale", [1e-9, 1e9])
 def test_size_and_place_of_the_window_do_not_matter(scale):
     """Rounding is judged beside the size of the terms: a network in small or large units has the same faces."""
-    net = bench_net(16)
+    net = network(16)
     scaled = ReLUNet([net.weights[0] / scale, *net.weights[1:]], net.biases)
     assert len(regions(scaled, scale * np.array(R.SQUARE))) == 451
     shift = torch.tensor([1e3, -1e3], dtype=torch.float64)
@@ -162,13 +152,63 @@ def test_size_and_place_of_the_window_do_not_matter(scale):
     assert len(regions(moved, np.array(R.SQUARE) + shift.numpy())) == 451
 
 
-def test_threads_change_no_face(monkeypatch):
-    monkeypatch.setattr(_sheet, "BLOCK", 50)
-    alone, together = (regions(bench_net(32), threads=t) for t in (1, 2))
-    order = [np.lexsort(c.pattern.T) for c in (alone, together)]
-    assert (alone.pattern[order[0]] == together.pattern[order[1]]).all()
-    assert np.allclose(alone.areas[order[0]], together.areas[order[1]], rtol=1e-9, atol=1e-18)
+def test_without_hidden_layers_the_window_is_one_face():
+    net = ReLUNet([[[1.0, 2.0], [3.0, -1.0], [0.0, 1.0]]], [[0.5, 0.0, -1.0]])
+    c = regions(net, TRIANGLE)
+    assert (len(c), len(c.edges)) == (1, 3)
+    assert (c.values == net(c.vertices).numpy()).all()
+    assert np.allclose(decision(c)[0].areas.sum(), c.areas.sum())
+
+
+ARRAYS = ("vertices", "values", "starts", "corners", "sides", "edges", "edge_faces", "layer", "neuron")
+
+
+def same(c, d):
+    """Two complexes are one, to the last bit and in every number."""
+    pairs = [(getattr(c, name), getattr(d, name)) for name in ARRAYS] + list(zip(c.bits, d.bits, strict=True))
+    return all(a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes() for a, b in pairs)
+
+
+@pytest.mark.parametrize("sizes", [(2, 24, 16, 1), (2, 30, 9, 7, 3)])
+def test_threads_change_nothing(monkeypatch, sizes):
+    """Bit for bit, whatever is numbered or rounded, in a sheet of many parts."""
+    net = ReLUNet.random(sizes, init="torch", seed=3)
+    monkeypatch.setattr(_sheet, "FACES", 8)
+    monkeypatch.setattr(_sheet, "LEAST", 2)
+    alone, together = (regions(net, threads=t) for t in (1, 3))
+    assert same(alone, together)
+    assert same(decision(alone, threads=1)[0], decision(together, threads=3)[0])
     holds_together(together, 4)
+
+
+@pytest.mark.parametrize("faces", [2, 15])
+@pytest.mark.parametrize("leak", [0.0, 0.2])
+def test_a_sheet_in_parts_is_the_sheet_in_one(monkeypatch, faces, leak):
+    """The same faces in the same order, corner by corner; vertices and edges may have other numbers, and so other rounding."""
+    rng = np.random.default_rng(faces)
+    for net in (network(16), whole(rng, (2, 9, 6, 5, 2), leak=leak), ReLUNet.random((2, 12, 10, 2), init="torch", leak=leak)):
+        found = []
+        for least in (faces, 10**9):
+            monkeypatch.setattr(_sheet, "FACES", least)
+            monkeypatch.setattr(_sheet, "LEAST", 2)
+            c = regions(net, TRIANGLE, threads=2)
+            found += [c, decision(c)[0]]
+        for c, d in (found[::2], found[1::2]):
+            holds_together(c, area([tuple(map(Fraction, p)) for p in TRIANGLE])) if c is found[0] else None
+            assert (c.starts == d.starts).all()
+            assert all((a == b).all() for a, b in zip(c.bits, d.bits, strict=True))
+            assert np.allclose(c.vertices[c.corners], d.vertices[d.corners], rtol=0, atol=1e-12)
+            assert np.allclose(c.values[c.corners], d.values[d.corners], rtol=1e-11, atol=1e-11)
+            assert (c.layer[c.sides] == d.layer[d.sides]).all()
+            assert (c.neuron[c.sides] == d.neuron[d.sides]).all()
+            assert len(c.vertices) == len(d.vertices)
+            assert sorted(map(sorted, c.edge_faces.tolist())) == sorted(map(sorted, d.edge_faces.tolist()))
+            for e in (c, d):  # an edge joins the corner of its side with the next one, and the first face lies to its left
+                after = np.roll(e.corners, -1)
+                after[e.starts[1:] - 1] = e.corners[e.starts[:-1]]
+                assert (np.sort(np.stack([e.corners, after], 1), axis=1) == e.edges[e.sides]).all()
+                face = np.repeat(np.arange(len(e)), np.diff(e.starts))
+                assert (e.edge_faces[e.sides, (e.corners > after).astype(int)] == face).all()
 
 
 # ---- decisions ---------------------------------------------------------------------------------------------------------
@@ -237,7 +277,21 @@ def test_bad_input_gets_one_sentence():
         regions(ReLUNet.random((3, 4, 1)))
     with pytest.raises(ValueError, match="two inputs"):
         regions(ReLUNet.random((2, 4, 1), batch=2))
-    with pytest.raises(ValueError, match="more than 100 faces in hidden layer 2 of 3"):
-        regions(bench_net(8), most=100)
+    with pytest.raises(ValueError, match=r"at least 1\d\d faces in hidden layer 3 of 3: .* raise most=100$"):
+        regions(network(8), most=100)
+    assert len(regions(network(8), most=128)) == 128
+    with pytest.raises(ValueError, match=r"at least \d+ faces where classes meet: .* raise most=8$"):
+        decision(regions(ReLUNet.random((2, 5, 4), seed=1)), most=8)
+    for bad in (np.nan, np.inf):
+        with pytest.raises(ValueError, match="NaN or infinite has no regions"):
+            regions(net.with_vector(torch.full_like(net.vector(), bad)))
+        with pytest.raises(ValueError, match="three finite points"):
+            plane_through([0, 0, 0], [1, bad, 1], [2, 0, 2])
+        with pytest.raises(ValueError, match="are finite numbers"):
+            on_plane(net, [0, 0], [[1, 0], [bad, 1]])
+    with pytest.raises(ValueError, match="at least 1; got 5 and 0"):
+        regions(net, most=5, threads=0)
+    with pytest.raises(ValueError, match="two inputs"):
+        regions(torch.nn.Linear(2, 1))
     clockwise = regions(net, R.SQUARE[::-1])
     assert len(clockwise) == len(regions(net))

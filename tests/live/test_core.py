@@ -15,16 +15,20 @@ import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scipy import stats
-from scipy.interpolate import CubicSpline
 
 from foldnet import ReLUNet
+from foldnet.boolean import capacity
 from foldnet.boolean.swaps import changes, swaps
 from foldnet.geometry.boundaries import segment
+from foldnet.growth.amplitude import best_amplitude
+from foldnet.growth.expressivity import best_update, desired_update, layer_inputs
 from foldnet.growth.folding import fold
+from foldnet.growth.neurons import optimal_neurons
 from foldnet.growth.widen import widen
 from foldnet.live.stills import folding_network
-from foldnet.splines import initialization
+from foldnet.splines import dynamics, initialization
 from foldnet.splines.breakpoints import pieces, spline
+from foldnet.splines.depth import deep_pieces, deep_spline
 from foldnet.splines.landscape import breakpoint_slice
 from foldnet.splines.smoothing import grid, minimum_norm
 from foldnet.train import fit
@@ -200,26 +204,6 @@ def test_the_laws_of_breakpoints(core):
     same_laws(core)
 
 
-def same_cubic(core, x, y):
-    want = CubicSpline(x, y, bc_type="natural") if len(x) > 2 else lambda t: np.interp(t, x, y)
-    t = np.linspace(x[0], x[-1], 41)
-    got = core("t.map(spline.naturalCubic(x, y))", x=list(x), y=list(y), t=t.tolist())
-    np.testing.assert_allclose(got, want(t), rtol=1e-10, atol=1e-10 * max(1, np.abs(y).max()))
-    ends = core("[-1, -2, 1, 2].map((s) => spline.naturalCubic(x, y)((s < 0 ? x[0] : x.at(-1)) + s))", x=list(x), y=list(y))
-    close(ends[0] - y[0], ends[1] - ends[0], 1e3 * np.abs(y).max())
-    close(ends[2] - y[-1], ends[3] - ends[2], 1e3 * np.abs(y).max())
-    if len(x) > 2:  # the straight lines beyond the ends go on as the curve arrives
-        close(y[0] - ends[0], want(x[0], 1), 1e3 * np.abs(y).max())
-        close(ends[2] - y[-1], want(x[-1], 1), 1e3 * np.abs(y).max())
-
-
-@FEW
-@given(gaps=st.lists(st.floats(0.1, 2), min_size=2, max_size=9), data=st.data())
-def test_the_cubic_spline_is_that_of_scipy(core, gaps, data):
-    x = np.cumsum(gaps)
-    same_cubic(core, x.tolist(), data.draw(st.lists(numbers, min_size=len(x), max_size=len(x))))
-
-
 # ---- random --------------------------------------------------------------------------------------------------------------
 
 
@@ -266,7 +250,7 @@ FRAME = [[-1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [-1.0, 1.0]]
 
 
 def same_regions(core, network):
-    """Areas add up, each polygon has the pattern and the affine map of its middle, and the border is where the output is 0."""
+    """Areas add up, each polygon has the pattern and the affine map of its middle, and the boundary is where the output is 0."""
     weights, biases, leak = network
     net = ReLUNet(weights, biases, leak)
     given_ = {"weights": weights, "biases": biases, "leak": leak, "frame": FRAME}
@@ -307,8 +291,8 @@ def test_the_regions_of_the_plane(core, network):
     same_regions(core, network)
 
 
-def test_the_border_is_found_wherever_the_sign_changes(core):
-    """Along a fine grid of lines every change of sign lies on a piece of the border."""
+def test_the_boundary_is_found_wherever_the_sign_changes(core):
+    """Along a fine grid of lines every change of sign lies on a piece of the boundary."""
     network = example(11, (2, 8, 6, 1))
     net, (_, border) = ReLUNet(*network), same_regions(core, network)
     side = np.linspace(-1, 1, 81)
@@ -395,6 +379,188 @@ def test_the_smallest_fit_is_that_of_the_package(core, width):
 
 def test_data_that_cannot_be_told_apart_have_no_smallest_fit(core):
     assert core("spline.minimumNorm([0.1, 0.2, 0.3], [0, 1, 0], [-1, 1], [1, -1])") is None
+
+
+# ---- dynamics --------------------------------------------------------------------------------------------------------------
+
+
+def same_motion(core, w, b, v, offset, x, y, exact: bool = True):
+    """Speeds of the bends; and the move of the least missed one, in its weights or, where two moves are as good, in its loss."""
+    net = ReLUNet([np.array(w)[:, None], np.array([v])], [b, [offset]])
+    given_ = {"f": {"w": w, "b": b, "v": v, "offset": offset}, "x": list(x), "y": list(y)}
+    close(core("dynamics.deep(dynamics.shallow(dynamics.deep(f))).theta", **given_), net.vector())
+    on = core("dynamics.seen(f, x)", **given_)
+    assert on == net.pattern(np.array(x)[:, None]).sum(0).tolist()
+    speeds = core("dynamics.velocity(f, x, y)", **given_)
+    if all(w) and not np.isin(spline(net).breakpoints, x).any():  # else there is no law
+        want = dynamics.velocity(net, x, y)
+        size = float(max(want.breakpoints.abs().max(), want.delta_slopes.abs().max()))
+        close([s["beta"] for s in speeds], want.breakpoints, size)
+        close([s["mu"] for s in speeds], want.delta_slopes, size)
+    want, got = dynamics.relocate(net, x, y), core("dynamics.relocate(f, x, y)", **given_)
+    after = got["f"] if got else given_["f"]
+    moved = ReLUNet([np.array(after["w"])[:, None], [after["v"]]], [after["b"], [after["offset"]]])
+    before = float(dynamics.loss(net, x, y))
+    close(dynamics.loss(moved, x, y), dynamics.loss(want, x, y), 10 * before)
+    if exact:
+        assert got["moved"] == int((want.weights[0] != net.weights[0])[:, 0].nonzero()[0, 0])
+        close(moved.vector(), want.vector(), float(want.vector().abs().max()))
+
+
+@FEW
+@given(neurons=st.lists(st.tuples(numbers, numbers, numbers), min_size=1, max_size=6), data=st.data())
+def test_bends_move_as_in_the_package(core, neurons, data):
+    x = np.cumsum(data.draw(st.lists(st.floats(0.1, 1), min_size=2, max_size=8))) - 2
+    y = data.draw(st.lists(numbers, min_size=len(x), max_size=len(x)))
+    same_motion(core, *map(list, zip(*neurons)), 0.25, x, y, exact=False)
+
+
+def some_motion(core):
+    x, y = np.linspace(-2, 2, 9), np.sin(2 * np.linspace(-2, 2, 9)).tolist()
+    same_motion(core, [1.0, -0.8, 0.6], [0.3, 0.5, -0.7], [0.9, -0.4, 0.05], 0.1, x, y)
+
+
+def test_a_bend_is_not_moved_where_nothing_is_gained(core):
+    some_motion(core)
+    fitted = {"w": [1.0, -1.0], "b": [-0.5, 0.5], "v": [1.0, 1.0], "offset": 0.0}
+    assert core("dynamics.relocate(f, [0, 1, 2], [0.5, 0.5, 1.5])", f=fitted) is None
+    assert core("dynamics.relocate(f, [], [])", f=fitted) is None
+    assert math.isnan(core("dynamics.velocity({ w: [0], b: [1], v: [1], offset: 0 }, [1], [0])")[0]["beta"])
+
+
+# ---- bottleneck ------------------------------------------------------------------------------------------------------------
+
+
+def half(f, y):
+    return 0.5 * (f - y).square().sum(-1)
+
+
+def same_bottleneck(core, w, b, v, offset, x, y):
+    """The best move of the old weights and the optimal neuron against the package, the best bend against a fine grid."""
+    x, y = np.array(x), np.array(y)
+    net = ReLUNet([np.array(w)[:, None], np.array([v])], [b, [offset]])
+    given_ = {"f": {"w": w, "b": b, "v": v, "offset": offset}, "x": x.tolist(), "y": y.tolist()}
+    goal = desired_update(net, 1, x[:, None], y[:, None], half)
+    rest = core("bottleneck.asked(f, x, y)", **given_)
+    size = max(1.0, float(goal.abs().max()))
+    close(rest, goal[:, 0], size)
+    inputs = layer_inputs(net, x[:, None])[1]
+    update, columns = best_update(inputs, goal), np.column_stack([inputs.numpy(), np.ones(len(x))])
+    after = core("bottleneck.settled(f, x, y)", **given_)
+    still = ReLUNet([np.array(w)[:, None], [after["v"]]], [b, [after["offset"]]])
+    wanted = update.rest(goal)[:, 0].numpy()
+    np.testing.assert_allclose(y - still(x[:, None])[:, 0].numpy(), wanted, atol=1e-9 * size)  # the package squares the condition
+    change = np.append(np.array(after["v"]) - v, after["offset"] - offset)
+    smallest = np.linalg.lstsq(columns, goal[:, 0].numpy(), rcond=1e-10)[0]
+    np.testing.assert_allclose(change, smallest, rtol=1e-9, atol=1e-9 * max(1.0, np.abs(smallest).max()))
+
+    new = optimal_neurons(net, 0, x[:, None], y[:, None], k=1, loss=half, old="kept")
+    found = core("bottleneck.optimalNeuron(x, bottleneck.asked(f, x, y))", **given_)
+    assert (found is None) == (int(new.rank) == 0)
+    if found:
+        want = np.array([new.incoming[0, 0], new.bias[0], new.outgoing[0, 0]])
+        got = np.array([found["w"], found["b"], found["v"]])
+        pull = float((np.abs(x * want[0] + want[1]) * goal[:, 0].numpy()).sum())
+        sign = 1.0 if abs(pull) > 1e-9 * size else np.sign(got[2] * want[2])  # where both ways gain the same, either will do
+        np.testing.assert_allclose(sign * got, want, rtol=1e-11, atol=1e-11 * size)
+        close(found["singular"], new.singular_values[0], size)
+        theirs = best_amplitude(net, 0, new, x[:, None], y[:, None], half)
+        ours = core("bottleneck.amplitude(n, x, bottleneck.asked(f, x, y))", n=dict(zip("wbv", want.tolist())), **given_)
+        if 1e-3 < float(theirs.amplitude) < 1e3:
+            assert ours["amplitude"] == pytest.approx(float(theirs.amplitude), rel=1e-3)
+        assert float(theirs.loss) * (1 - 1e-6) - 1e-12 <= ours["loss"] <= float(theirs.loss) + 1e-12 * size**2
+
+    best = core("bottleneck.bestBend(x, rest)", x=x.tolist(), rest=rest)
+    beta = np.concatenate([np.linspace(x.min() - 3, x.max() + 3, 3001), x, (x[1:] + x[:-1]) / 2])[:, None]
+    every = np.concatenate([np.maximum(0, side * (x - beta)) for side in (1, -1)])
+    squares = (every**2).sum(1)
+    gains = (every @ np.array(rest))[squares > 0] ** 2 / (2 * squares[squares > 0])
+    most = gains.max(initial=0.0)
+    if best is None:
+        assert most <= 1e-20
+        return
+    assert most * (1 - 1e-12) <= best["gain"] <= most * 1.001 + 0.02 * size**2 * (abs(best["beta"]) > 3 + np.abs(x).max())
+    hinge = best["mu"] * np.maximum(0, best["side"] * (x - best["beta"]))
+    close(0.5 * np.sum(np.square(rest)) - best["gain"], 0.5 * np.sum((np.array(rest) - hinge) ** 2), size**2)
+
+
+@FEW
+@given(neurons=st.lists(st.tuples(numbers, numbers, numbers), min_size=1, max_size=6), data=st.data())
+def test_what_a_small_network_lacks_is_what_the_package_says(core, neurons, data):
+    x = np.cumsum(data.draw(st.lists(st.floats(0.1, 1), min_size=2, max_size=8))) - 2
+    y = data.draw(st.lists(numbers, min_size=len(x), max_size=len(x)))
+    same_bottleneck(core, *map(list, zip(*neurons)), 0.25, x, y)
+
+
+def some_bottleneck(core):
+    x = np.array([-2.0, -1.2, -0.3, 0.1, 0.9, 1.7])
+    same_bottleneck(core, [1.0, -0.8], [0.3, 0.5], [0.9, -0.4], 0.1, x, np.sin(2 * x))
+
+
+def test_all_data_at_one_place_leave_a_constant_to_add(core):
+    some_bottleneck(core)
+    found = core("bottleneck.optimalNeuron([2, 2], [1, 3])")
+    assert found["v"] * (2 * found["w"] + found["b"]) == pytest.approx(2, abs=1e-12)
+    assert found["w"] == pytest.approx(2 * found["b"], abs=1e-12), "of all such neurons the smallest"
+    assert core("bottleneck.optimalNeuron([], [])") is None
+    assert core("bottleneck.bestBend([], [])") is None
+
+
+# ---- deep networks on a line -------------------------------------------------------------------------------------------------
+
+
+def same_deep(core, network):
+    """Every switch of every neuron and every piece, against the package."""
+    weights, biases, leak = network
+    net = ReLUNet(weights, biases, leak)
+    want, cut = deep_spline(net), deep_pieces(net)
+    got = core("deep.deepSpline(net.network(weights, biases, leak))", weights=weights, biases=biases, leak=leak)
+    size = max(1.0, float(want.place.abs().max()) if len(want.place) else 1.0)
+    rows = zip(want.layer, want.neuron, want.place[want.vertex], want.switches, strict=True)
+    expected = sorted((int(layer), int(neuron), float(place)) for layer, neuron, place, on in rows if on)
+    found = sorted((b["layer"], b["neuron"], b["place"]) for b in got["breakpoints"])
+    assert [f[:2] for f in found] == [e[:2] for e in expected]
+    np.testing.assert_allclose([f[2] for f in found], [e[2] for e in expected], rtol=1e-10, atol=1e-10 * size)
+    np.testing.assert_allclose(got["knots"], cut.knots, rtol=1e-10, atol=1e-10 * size)
+    steep = max(1.0, float(cut.slopes.abs().max()), float(cut.intercepts.abs().max()))
+    np.testing.assert_allclose(got["slopes"], cut.slopes, rtol=1e-12, atol=1e-12 * steep)
+    np.testing.assert_allclose(got["intercepts"], cut.intercepts, rtol=1e-11, atol=1e-11 * steep)
+    x = np.array(core("deep.corners(s, -3, 3)", s={key: got[key] for key in ("knots", "slopes", "intercepts")}))
+    close(x[:, 1], net(x[:, :1])[:, 0], 10 * steep)
+
+
+@settings(FEW, max_examples=60)
+@given(network=networks(inputs=(1,), hidden=(1, 2, 3), outputs=(1,), widest=5))
+def test_the_breakpoints_of_a_deep_network_are_those_of_the_package(core, network):
+    same_deep(core, network)
+
+
+def some_deep(core):
+    same_deep(core, ([[[1.0], [1.0]], [[1.0, -1.0]]], [[0.5, 0.5], [0.0]], 0.0))  # two jumps that cancel
+    for seed in range(4):
+        same_deep(core, example(seed, (1, 6, 5, 4, 1), leak=0.1 * (seed % 2)))
+
+
+def same_by_hand(core):
+    """Networks through points and waves on waves: the same weights as the package's fractions, and as many nodes as it says."""
+    x, y = [-2.0, -0.5, 0.25, 1.0, 2.5], [0.5, -1.0, 2.0, 0.0, 0.75]
+    close(core("deep.interpolate(x, y).theta", x=x, y=y), capacity.interpolate(x, y).float().vector())
+    for widths, interval in (([1], (0, 1)), ([3], (-2, 1)), ([2, 2], (0, 1)), ([4, 3, 2], (-3, 3))):
+        want = capacity.deep_wave(widths, interval=interval).float()
+        got = core("deep.deepWave(widths, low, high)", widths=widths, low=interval[0], high=interval[1])
+        assert got["sizes"] == list(want.sizes)
+        grid = np.linspace(*interval, 97)[:, None]
+        same = want.with_vector(torch.tensor(got["theta"], dtype=torch.float64))
+        close(same(grid), want(grid), 100)
+        found = core("deep.deepSpline(deep.deepWave(widths, low, high))", widths=widths, low=interval[0], high=interval[1])
+        inside = [k for k in found["knots"] if interval[0] + 1e-9 < k < interval[1] - 1e-9]
+        assert len(inside) == math.prod(widths) - 1
+    for often in range(1, 9):
+        assert core("deep.leastWidth(often)", often=often) == capacity.least_width(often)
+
+
+def test_networks_built_by_hand_are_those_of_the_package(core):
+    same_by_hand(core)
 
 
 # ---- the sheet -------------------------------------------------------------------------------------------------------------
@@ -530,22 +696,26 @@ MUTANTS = {
     "spline: a flat neuron lost": ("spline", "if (flat) offset", "if (!flat) offset", some_spline),
     "spline: intercepts": ("spline", "intercept += mu * beta", "intercept -= mu * beta", some_spline),
     "spline: a lighter tail": ("spline", "(1 + t * t)", "(1 + t * t * t)", same_laws),
-    "spline: another cubic": (
-        "spline",
-        "6 * (rise(i)",
-        "5 * (rise(i)",
-        lambda core: same_cubic(core, [0, 1, 2, 4], [0, 1, -1, 2]),
-    ),
     "random: another turn": ("random", "turn(s[3], 11)", "turn(s[3], 13)", lambda core: same_random(core, 1)),
     "random: too narrow": ("random", "-2 * Math.log", "-1.8 * Math.log", lambda core: same_random(core, 1)),
     "regions: the wrong side": ("regions", "a >= 0", "a <= 0", some_regions),
     "regions: the other gate": ("regions", "!active.has", "active.has", some_regions),
-    "regions: a border beside it": ("regions", "* z[i]) / (z[i]", "* z[j]) / (z[i]", some_regions),
-    "fold: away from the border": ("fold", "at[0] - (height", "at[0] + (height", some_folds),
+    "regions: a boundary beside it": ("regions", "* z[i]) / (z[i]", "* z[j]) / (z[i]", some_regions),
+    "fold: away from the boundary": ("fold", "at[0] - (height", "at[0] + (height", some_folds),
     "fold: always the same turn": ("fold", "pulls[1] > pulls[0] ? 1 : 0", "0", some_folds),
     "spline: the other side": ("spline", "side > 0 ? p >= k : p < k", "side < 0 ? p >= k : p < k", some_slice),
     "spline: no half": ("spline", "(active ? line[p] : rest[p]) ** 2 / 2", "(active ? line[p] : rest[p]) ** 2", some_slice),
     "spline: no elimination": ("spline", "-= factor * rows[k][q]", "-= 0", some_fit),
+    "dynamics: the other way": ("dynamics", "-slope[start + i]", "slope[start + i]", some_motion),
+    "dynamics: the most missed": ("dynamics", "Math.min(...without)", "Math.max(...without)", some_motion),
+    "dynamics: only to the right": ("dynamics", "[1, -1]", "[1, 1]", some_motion),
+    "bottleneck: the other way to face": ("bottleneck", "rest[p], 0) < 0 ?", "rest[p], 0) > 0 ?", some_bottleneck),
+    "bottleneck: not turned back": ("bottleneck", "share * v[i][k]", "share * v[k][i]", some_bottleneck),
+    "bottleneck: the wrong place": ("bottleneck", "(e * q - c * l)", "(e * q + c * l)", some_bottleneck),
+    "deep: the other gate": ("deep", "on[k][j >> 1] ? v", "!on[k][j >> 1] ? v", some_deep),
+    "deep: too few cuts": ("deep", "to - x > error", "to - x > 0.1", some_deep),
+    "deep: equal slopes apart": ("deep", "<= TINY * (size", "< -TINY * (size", some_deep),
+    "deep: half a fold": ("deep", "2 * w * (i % 2", "w * (i % 2", same_by_hand),
     "sheet: folded the other way": ("sheet", "const k = -c - 1", "const k = c - 1", some_sheets),
     "sheet: another shift": ("sheet", "shift = [offset * a", "shift = [offset * b", some_sheets),
     "cube: another digit": ("cube", "(k >> (n - 1 - j))", "(k >> j)", some_swaps),

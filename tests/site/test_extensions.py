@@ -326,7 +326,7 @@ def test_an_erratum_has_what_is_said_what_is_true_and_the_evidence():
     assert site.warnings == []
     assert "That $\\beta < 1$." in text
     assert "It is $4$." in text
-    assert text.startswith("Of 1 corrections 1 is of a statement.")
+    assert text.startswith("1 correction: 1 of a statement.")
     assert "the sum: sum **4** (printed 5; true 4)" in text
     assert "splines/breakpoints.html#cell-12" in text
     assert "S3-two" not in text
@@ -384,6 +384,42 @@ def test_the_map_tells_written_from_planned_chapters(tmp_path):
     assert "2 claims" in next(li for li in items if li.a).get_text()
 
 
+def test_the_map_says_how_long_a_chapter_takes_and_what_it_needs(tmp_path):
+    import landing_page
+
+    (tmp_path / "book/splines").mkdir(parents=True)
+    words = "# T\n\n**You need:** vectors, `numpy`; see [more](x.ipynb). **Reading time:** 25 minutes; more."
+    cells = [{"cell_type": "markdown", "source": [words]}]
+    (tmp_path / "book/splines/breakpoints.ipynb").write_text(json.dumps({"cells": cells}))
+    site = Site()
+    site.root = tmp_path
+    soup = BeautifulSoup(landing_page.part(site, "splines"), "html.parser")
+    assert [small.get_text() for small in soup.find_all(class_="map-needs")] == ["25 minutes; you need vectors, numpy"]
+    assert len(soup.find_all("li")) == len(plan.parts()["splines"].chapters)
+    assert not soup.find("h3")
+
+
+def test_a_front_page_shows_a_stored_figure_and_its_evidence(tmp_path):
+    import shown
+
+    picture = '<figure class="foldnet-figure"><img alt="a" src="data:x"><figcaption>c</figcaption></figure>'
+    drawn = {"outputs": [{"data": {"text/html": ["<p>", picture, "</p>"]}}], "cell_type": "code"}
+    cells = [{"cell_type": "markdown", "source": ["# Chapter\n"]}, {**drawn, "source": ["# @title Draw\n", "x"]}]
+    (tmp_path / "book/splines").mkdir(parents=True)
+    (tmp_path / "book/splines/breakpoints.ipynb").write_text(json.dumps({"cells": cells}))
+    site = Site(claim(verdict="reproduced", **PLACE), claim(id="S3-two"))
+    site.root = tmp_path
+    text = shown.figure(site, "splines/breakpoints: Draw")
+    assert picture in text
+    assert BeautifulSoup(text, "html.parser").a["href"].endswith("breakpoints.html#cell-1")
+    assert "reproduced" in shown.evidence(site, claim()["id"])
+    assert site.warnings == []
+    assert shown.figure(site, "splines/breakpoints: Paint") == ""
+    shown.evidence(site, "S3-two")
+    shown.evidence(site, "S3-nowhere")
+    assert len(site.warnings) == 3
+
+
 def test_the_counts_add_up():
     import landing_page
 
@@ -423,7 +459,11 @@ def test_every_module_of_the_api_has_an_example():
     assert set(api_page.module_names()) - set(api_page.examples()) <= needs_more
 
 
-@pytest.mark.parametrize("name", ["foldnet.nets", "foldnet.plan", "foldnet.splines.breakpoints", "foldnet.splines.partitions"])
+GEOMETRY = ("draw", "fences", "grid", "loops", "pieces", "solids", "tropical")
+EXAMPLES = ["nets", "plan", "splines.breakpoints", "splines.partitions", *(f"geometry.{name}" for name in GEOMETRY)]
+
+
+@pytest.mark.parametrize("name", [f"foldnet.{name}" for name in EXAMPLES])
 def test_examples_give_what_they_say(name):
     import doctest
 

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from foldnet.nets import ReLUNet, stack
+from foldnet.splines import depth
 from foldnet.splines.breakpoints import pieces
 from foldnet.splines.depth import DeepSpline, deep_pieces, deep_spline, movement
 from foldnet.splines.initialization import gaussian
@@ -109,6 +110,35 @@ def test_thirty_random_weights_agree_with_exact_fractions():
         assert np.allclose(found.knots, [float(k) for k in kinks], rtol=1e-11, atol=1e-11)
         assert np.allclose(found.slopes, [float(s) for s in slopes], rtol=1e-10, atol=1e-10)
         assert deep_spline(net).breakpoint_count() == len(switching)
+
+
+@settings(deadline=None, max_examples=150)
+@given(dyadic(), st.integers(0, 10_000))
+def test_the_kernel_and_the_tensors_find_the_same(net, seed):
+    """Networks on the processor go through a compiled kernel, those on other devices through tensors: every column agrees."""
+    hidden = np.random.default_rng(seed).integers(1, 80, 3).tolist()
+    for f in (net, random((1, *hidden, 1), seed, leak=net.leak), net.with_vector(net.vector().expand(2, 3, -1))):
+        theta = depth._parameters(f)
+        agree(depth._by_kernel(theta, f), depth._by_tensors(theta, f))
+
+
+def agree(a, b):
+    assert a.batch_shape == b.batch_shape
+    for name in list(vars(a))[1:]:
+        x, y = getattr(a, name), getattr(b, name)
+        assert (x.shape, x.dtype) == (y.shape, y.dtype), name
+        assert torch.allclose(x.double(), y.double(), rtol=1e-8, atol=1e-8), name
+
+
+def test_threads_and_a_desk_that_is_too_small_change_nothing(monkeypatch):
+    nets = random((1, 12, 9, 1), 3)
+    nets = nets.with_vector(nets.vector() + torch.linspace(0, 1, 50, dtype=torch.float64)[:, None])
+    one = deep_spline(nets)
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 3)
+    agree(deep_spline(nets), one)
+    # each layer of a tent doubles the pieces: far more vertices than neurons
+    assert deep_spline(tent(12)).piece_count(0, 1) == 2**12
+    agree(depth._by_kernel(depth._parameters(tent(9)), tent(9)), depth._by_tensors(depth._parameters(tent(9)), tent(9)))
 
 
 # ---- against the network itself ----------------------------------------------------------------------------------------------

@@ -72,13 +72,16 @@ def test_distance_to_data():
 
 def test_spikes_are_invisible_at_the_data_and_as_high_as_said():
     for shape in spiky_init.SHAPES:
-        nets, gaps = spiky_init.initial("sine", shape, networks=3)
+        nets, apex, signs = spiky_init.initial("sine", shape, networks=3)
         x = spiky_init.places("sine")
-        quiet = ReLUNet([w.clone() for w in nets.weights], nets.biases)
-        quiet.weights[-1][..., : 24 if shape == "shallow" else 8] = 0.0  # without what carries the spikes
-        assert (nets[1](x[:, None]) - quiet[1](x[:, None])).abs().max() < 1e-12
-        height = spiky_init.spikes(nets, "sine", gaps)[1] - spiky_init.spikes(quiet, "sine", gaps)[1]
-        assert torch.allclose(height.abs(), torch.ones_like(height), atol=1e-12)
+        weights = [w.clone() for w in nets.weights]
+        weights[-1][..., : 24 if shape == "shallow" else 8] = 0.0  # without what carries the spikes
+        quiet = ReLUNet(weights, nets.biases)
+        seen = (nets(x[:, None]) - quiet(x[:, None])).abs()[..., 0]
+        assert seen[:, 1:3].max() < 1e-12
+        assert torch.allclose(seen[:, 3].sum(-1), torch.tensor(8.0).double())  # eight data points, each off by 1
+        height = spiky_init.spikes(nets, "sine", apex, signs) - spiky_init.spikes(quiet, "sine", apex, signs)
+        assert torch.allclose(height[:, 1:], torch.tensor([1.0, 1.75, 1.0]).double()[:, None].expand(3, 3), atol=1e-12)
 
 
 def test_weight_scale_data_are_five_separate_points():

@@ -74,7 +74,7 @@ def test_descent_ends_at_the_smallest_and_from_a_start_at_the_nearest():
 
 @pytest.mark.parametrize("facing", ["right", "left", "both"])
 def test_kernel_is_its_integral(facing):
-    for x, t in [(0.3, -0.7), (-0.2, -0.2), (1.4, 0.9), (-1.5, 0.4)]:
+    for x, t in [(0.3, -0.7), (-0.2, -0.2), (1.4, 0.9), (-1.5, 0.4), (0.4, -1.9), (-0.3, 2.2)]:  # the last two beyond the grid
 
         def product(beta, x=x, t=t):
             right, left = max(x - beta, 0) * max(t - beta, 0), max(beta - x, 0) * max(beta - t, 0)

@@ -136,7 +136,7 @@ def rows(problems: source.ProblemSet, book: Book, hand: Hand) -> Iterator[dict]:
         by_hand = sum(found[cell.name] or 0 for cell in graded if cell.by_hand)
         row["by tests"], row["by hand"] = f"{by_tests:g}", f"{by_hand:g}"
         row["to be read"] = f"{sum(cell.points for cell in graded if found[cell.name] is None):g}"
-        row["total"], row["of"] = f"{by_tests + by_hand:g}", f"{problems.points:g}"
+        row["total"], row["of"] = f"{problems.total(by_tests + by_hand):g}", f"{problems.points:g}"
         row["handed in as"], row["notes"] = record["name"], "; ".join(record["notes"])
         yield row
 

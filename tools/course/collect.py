@@ -27,6 +27,7 @@ class Handed:
     student: str = ""
     notes: list[str] = field(default_factory=list)
     digest: str = ""
+    seed: int | None = None
 
 
 def collect(folder: Path, name: str, known: dict[str, str] | None = None) -> tuple[list[Handed], list[str]]:

@@ -16,7 +16,6 @@ import io
 import json
 import re
 import sys
-import unicodedata
 import zipfile
 from pathlib import Path
 
@@ -28,10 +27,8 @@ from . import make, source
 from .book import Book, harmless, rows, scores, shown, write
 from .hand import Hand
 from .make import CourseError
-from .restore import decoded
+from .roster import MOODLE, matched, read_table
 
-MOODLE = re.compile(r"^(?P<name>.*)_(?P<id>\d+)_assignsubmission_file_?$")
-NAMES, KEYS = ("name", "full name", "student"), ("file", "id", "id number", "username", "sis login id", "sis user id", "email")
 CONFIG = '''"""Submissions were run and judged elsewhere: nbgrader only enters what their notebooks say."""
 c = get_config()
 c.CourseDirectory.db_assignments = []
@@ -46,48 +43,6 @@ c.Autograde.autograde_preprocessors = [
     "nbgrader.preprocessors.LimitOutput", "nbgrader.preprocessors.SaveAutoGrades", "nbgrader.preprocessors.CheckCellMetadata",
 ]
 '''
-
-
-def read_table(path: Path | None) -> list[dict]:
-    """A CSV of any spreadsheet, with the names of its columns as they are."""
-    if path is None or not path.is_file():
-        raise CourseError(f"there is no file {path}: say ROSTER=file.csv")
-    text = decoded(path.read_bytes())
-    head = next((line for line in text.splitlines() if line.strip()), "")
-    return list(csv.DictReader(io.StringIO(text.lstrip("\r\n")), delimiter=max(",;\t", key=head.count)))
-
-
-def matched(roster: list[dict], found: list[dict]) -> tuple[list[tuple[dict, dict | None]], list[dict]]:
-    """Each line of a roster with its row of the table, and the rows that nobody on the roster claims.
-
-    A row belongs to the line of which `file`, `id`, `username` or `email` is the name handed in, or a whole word of it; or else,
-    where it is one line's alone, to the line with this name.
-    """
-    left, pairs = list(found), []
-    for keys in (KEYS, NAMES):
-        for line in roster:
-            if any(line is taken for taken, _ in pairs):
-                continue
-            mine = [row for row in left if any(word_in(line[key], row) for key in columns(line, keys))]
-            if len(mine) == 1:
-                pairs.append((line, mine[0]))
-                left.remove(mine[0])
-    known = {id(line): row for line, row in pairs}
-    return [(line, known.get(id(line))) for line in roster], left
-
-
-def columns(line: dict, wanted: tuple[str, ...]) -> list[str]:
-    return [key for key in line if key and key.strip().lower() in wanted]
-
-
-def word_in(value: str | None, row: dict) -> bool:
-    """Whether a value is the name handed in, or stands in it between signs that are no letters or digits."""
-
-    def plain(text):
-        return re.sub(r"[\W_]+", " ", unicodedata.normalize("NFKC", str(text)).casefold()).strip()
-
-    value = plain(value or "")
-    return bool(value) and f" {value} " in f" {plain(row['handed in as'])} "
 
 
 def as_csv(lines: list[dict]) -> str:

@@ -22,14 +22,17 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 import nbformat
+import psutil
 
-from . import make, pages, restore, shield, source
+from . import group, make, pages, restore, roster, shield, source, variants
 from .book import Book, keep, locked, rows, shown, table, texts, write
 from .collect import LARGEST, Handed, collect, digest
 from .hand import Hand
 from .judge import judge
-from .kernel import Limits
+from .kernel import Limits, remove
+from .line import PATIENCE
 from .make import CourseError
+from .pulse import Pulse
 from .submission import MOST_ENDS, Step, Submission
 
 ROOT = source.ROOT
@@ -50,6 +53,14 @@ def grade(problems: source.ProblemSet, folder: Path | None, out: Path, limits: L
         return settle(problems, book, Hand(problems, out / "by_hand.csv"))
 
 
+def keep_roster(path: Path, out: Path) -> None:
+    """The class list stays beside the grades, so that it is given once."""
+    roster.read_table(path)
+    out.mkdir(parents=True, exist_ok=True)
+    keep(out / "roster.csv")
+    shutil.copyfile(path, out / "roster.csv")
+
+
 def settle(problems: source.ProblemSet, book: Book, hand: Hand) -> list[dict]:
     """Bring by_hand.csv, the table and the pages up to date."""
     for student, record in book.records.items():
@@ -57,56 +68,83 @@ def settle(problems: source.ProblemSet, book: Book, hand: Hand) -> list[dict]:
     found = list(rows(problems, book, hand))
     write(book.folder / "by_hand.csv", "\ufeff" + hand.file())
     write(book.folder / "grades.csv", table(found))
-    for sentence in pages.write_pages(problems, book, hand):
+    listed = book.folder / "roster.csv"
+    names = roster.names(roster.read_table(listed) if listed.is_file() else [], found)
+    for sentence in pages.write_pages(problems, book, hand, names):
         print(f"note: {shown(sentence)}", file=sys.stderr)
     return found
 
 
 def run(problems: source.ProblemSet, folder: Path, book: Book, limits: Limits, jobs: int, again: bool) -> None:
-    """Judge the submissions of a folder, some at a time, each in a process of its own."""
+    """Judge the submissions of a folder, some at a time, each in a process of its own; one that hangs stops nobody."""
     from tqdm import tqdm
 
     tqdm.monitor_interval = 0  # no thread beside us: we fork
-    allowed(limits)
     handed, others = collect(folder, problems.name, book.known)
+    allowed(limits)
     if others:
         print(f"note: left alone, as they are no submissions: {', '.join(map(shown, others[:10]))}", file=sys.stderr)
     scratch = book.folder / "scratch"
-    shutil.rmtree(scratch, ignore_errors=True)  # what a run that was killed left behind
+    remove(scratch)  # what a run that was killed left behind
     scratch.mkdir(parents=True)
-    release, rules = make.release(problems), signed(problems, limits)
+    release, seeds = make.release(problems), variants.seeds(book.folder, handed)
     for one in handed:
-        one.digest = digest(one.path)
-    todo = [one for one in handed if again or not current(book.records.get(one.student), one, rules)]
+        one.digest, one.seed = digest(one.path), seeds.get(one.student)
+        if seeds and one.seed is None:
+            one.notes.append(f"nobody in {variants.LIST} has this name: judged by the numbers of the book")
+    base = signed(problems, limits)
+    rules = {one.student: base if one.seed is None else f"{base}-{one.seed}" for one in handed}
+    todo = [one for one in handed if again or not current(book.records.get(one.student), one, rules[one.student])]
     if len(todo) < len(handed):
         print(f"{len(handed) - len(todo)} of {len(handed)} submissions are graded already and unchanged")
-    running: dict[int, tuple[Handed, float]] = {}
-    most = (MOST_ENDS + 1) * limits.cells + len(problems.tests) * 2 * limits.test + 60
+    running: dict[int, tuple[Handed, Pulse, float]] = {}
+    most = PATIENCE * ((MOST_ENDS + 1) * limits.cells + len(problems.tests) * 2 * limits.test + 60)
     with tqdm(total=len(todo), unit="submission", desc=problems.name, disable=None) as bar:
         while todo or running:
             while todo and len(running) < max(1, jobs):
-                one = todo.pop(0)
-                running[begun(problems, one, release, book, limits, rules, scratch)] = (one, time.monotonic() + most)
-            for pid, (one, deadline) in list(running.items()):
-                ended, status = os.waitpid(pid, os.WNOHANG)
-                late = time.monotonic() > deadline
-                if late and not ended:
-                    os.kill(pid, signal.SIGKILL)
-                    ended, status = os.waitpid(pid, 0)
-                if ended:
+                one, pulse = todo.pop(0), Pulse(PATIENCE * limits.judge)
+                pid = begun(problems, one, release, book, limits, rules[one.student], scratch, pulse)
+                running[pid] = (one, pulse, time.monotonic() + most)
+            for pid, (one, pulse, deadline) in list(running.items()):
+                (ended, status), reason = os.waitpid(pid, os.WNOHANG), ""
+                if not ended and time.monotonic() > min(pulse.until, deadline):
+                    reason = f"the judge did not come back from {pulse.at}, and was ended"
+                    put_down(pid)
+                if ended or reason:
                     del running[pid]
-                    reason = f"it took longer than {most:.0f} s" if late else f"the judge ended ({status})" if status else ""
-                    if reason or not current(book.load(one.student), one, rules):
-                        book.save(nothing(one, rules, [f"not graded: {reason or 'the judge wrote nothing'}"], release))
+                    reason = reason or (f"the judge ended ({status})" if status else "")
+                    if reason or not current(book.load(one.student), one, rules[one.student]):
+                        said = f"not graded: {reason or 'the judge wrote nothing'}; the next make grade tries it again"
+                        book.save(nothing(one, rules[one.student], [said], release) | {"failed": True})
                     write(book.folder / "grades.csv", table(list(rows(problems, book, Hand(problems)))))
                     bar.update()
             time.sleep(0.02)
-    shutil.rmtree(scratch, ignore_errors=True)
+    remove(scratch)
+
+
+def put_down(pid: int) -> None:
+    """End a judge that hangs, and all that it started; one that not even this ends is not waited for."""
+    with contextlib.suppress(psutil.Error):
+        started = psutil.Process(pid).children(recursive=True)
+        os.kill(pid, signal.SIGKILL)
+        for process in started:  # they end with their judge, where the system sees to it
+            with contextlib.suppress(psutil.Error):
+                process.kill()
+    for _ in range(100):
+        if os.waitpid(pid, os.WNOHANG)[0]:
+            break
+        time.sleep(0.05)
+    group.forsaken(pid)
 
 
 def allowed(limits: Limits) -> None:
     """Refuse to run untrusted files where the walls are not all there, unless told to."""
     lacking = shield.missing()
+    if not bounded():  # found out once, and known to all that is forked
+        lacking.append(
+            "You are root, or the system is old, and there are no control groups: the number of processes has no limit, and one"
+            " submission that forks without end can hold up this machine for minutes before it is stopped."
+        )
     if limits.shield == "full" and lacking:
         raise CourseError(
             "this system does not hold untrusted programs well enough:\n  " + "\n  ".join(lacking)
@@ -119,6 +157,11 @@ def allowed(limits: Limits) -> None:
         print(f"note: {sentence}", file=sys.stderr)
 
 
+def bounded() -> bool:
+    """Whether the system itself bounds the processes of a submission: by a control group, or for anybody but root by number."""
+    return group.works() or group.counts() or (os.geteuid() != 0 and shield.counted() and shield.separable())
+
+
 def signed(problems: source.ProblemSet, limits: Limits) -> str:
     """A sign of what a submission is judged by: the source of the set and the limits."""
     cells = [[cell.kind, cell.name, cell.source, cell.points] for cell in problems.cells]
@@ -126,14 +169,16 @@ def signed(problems: source.ProblemSet, limits: Limits) -> str:
 
 
 def current(record: dict | None, handed: Handed, rules: str) -> bool:
-    """Whether a record is that of this very file, judged by these rules."""
-    return bool(record) and (record["name"], record["digest"], record["rules"]) == (handed.name, handed.digest, rules)
+    """Whether a record is that of this very file, judged by these rules; where the judge failed it is tried again."""
+    if not record or record.get("failed"):
+        return False
+    return (record["name"], record["digest"], record["rules"]) == (handed.name, handed.digest, rules)
 
 
 def nothing(handed: Handed, rules: str, notes: list[str], release: nbformat.NotebookNode) -> dict:
     """The record of a submission of which nothing counts."""
     return {
-        **{"student": handed.student, "name": handed.name, "digest": handed.digest, "rules": rules},
+        **{"student": handed.student, "name": handed.name, "digest": handed.digest, "rules": rules, "seed": handed.seed},
         **{"notes": [*handed.notes, *notes], "cells": cells_of(release), "outputs": {}, "verdicts": {}, "seconds": 0.0},
     }
 
@@ -143,7 +188,7 @@ def cells_of(notebook: nbformat.NotebookNode) -> list[dict]:
     return [{"type": cell.cell_type, **{key: cell[key] for key in kept if key in cell}} for cell in notebook.cells]
 
 
-def begun(problems, handed: Handed, release, book: Book, limits: Limits, rules: str, scratch: Path) -> int:
+def begun(problems, handed: Handed, release, book: Book, limits: Limits, rules: str, scratch: Path, pulse: Pulse) -> int:
     """Start a process that grades one submission; its number."""
     sys.stdout.flush()
     sys.stderr.flush()
@@ -154,10 +199,12 @@ def begun(problems, handed: Handed, release, book: Book, limits: Limits, rules: 
     try:
         ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # whoever ends the grading ends us
         signal.signal(signal.SIGINT, signal.SIG_DFL)
+        if "torch" in sys.modules:  # threads that the parent had do not live here, and torch would wait for them for ever
+            sys.modules["torch"].set_num_threads(1)
         if os.getppid() == parent:
             with contextlib.suppress(ValueError, OSError):
                 resource.setrlimit(resource.RLIMIT_DATA, (JUDGE * 2**20, JUDGE * 2**20))
-            record = examined(problems, handed, release, limits, rules, scratch)
+            record = examined(problems, handed, release, limits, rules, scratch, pulse)
             book.save(record)
             status = 0
     except BaseException as error:  # the one place where a submission's worst must end
@@ -168,9 +215,14 @@ def begun(problems, handed: Handed, release, book: Book, limits: Limits, rules: 
         os._exit(status)
 
 
-def examined(problems, handed: Handed, release, limits: Limits, rules: str, scratch: Path) -> dict:
+def examined(problems, handed: Handed, release, limits: Limits, rules: str, scratch: Path, pulse: Pulse) -> dict:
     """Restore, run and judge one submission; its record."""
     start, own = time.monotonic(), time.process_time()
+    pulse("the numbers of this variant", PATIENCE * limits.cells if handed.seed is not None else 0)
+    own_set = problems.variant(handed.seed)
+    if own_set is not problems:
+        problems, release = own_set, make.release(own_set)
+    pulse("the file", PATIENCE * limits.judge)
     try:
         if handed.path is None:
             raise restore.Unreadable("nothing was graded")
@@ -184,7 +236,7 @@ def examined(problems, handed: Handed, release, limits: Limits, rules: str, scra
     tests = {test.name for test in problems.tests}
     code = [cell for cell in notebook.cells if cell.cell_type == "code" and cell.id != "setup"]
     steps = [Step(cell.id, cell.source, cell.id in tests) for cell in code]
-    submission = Submission(steps, limits, scratch)
+    submission = Submission(steps, limits, scratch, pulse)
     try:
         submission.start()
         verdicts = judge(problems, submission)
@@ -207,6 +259,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, help="where the table, the feedback and the records go (default _grades/SET)")
     parser.add_argument("--jobs", type=int, default=2, help="submissions at the same time (default 2)")
     parser.add_argument("--seconds", type=float, help="limit for the cells of one notebook together")
+    parser.add_argument("--roster", type=Path, help="the class list, for the names on pages; it is kept")
     parser.add_argument("--again", action="store_true", help="grade all submissions again, also those that did not change")
     parser.add_argument("--shield", choices=("on", "basic", "off"), default="on", help="basic: no bubblewrap; off: none")
     arguments = parser.parse_args(argv)
@@ -216,6 +269,8 @@ def main(argv: list[str] | None = None) -> int:
     out = (arguments.out or ROOT / "_grades" / arguments.set).resolve()
     folder = arguments.submissions and arguments.submissions.expanduser()
     try:
+        if arguments.roster:
+            keep_roster(arguments.roster.expanduser(), out)
         found = grade(source.read(arguments.set), folder, out, limits, arguments.jobs, arguments.again)
     except (CourseError, source.SourceError) as error:
         print(f"grade: {error}", file=sys.stderr)

@@ -20,6 +20,7 @@ import numpy as np
 from foldnet import exercises
 
 from . import answers, source
+from .line import PATIENCE
 from .submission import END, Step, Submission
 
 
@@ -55,6 +56,7 @@ def judge(problems: source.ProblemSet, submission: Submission, hidden: bool = Tr
     All public checks come first. What a submission raises in them is shown; what a hidden test asks comes later and is not.
     """
     kinds = {name: kind for cell in problems.of("answer") for name, kind in cell.defines.items()}
+    submission.busy("the given cells", submission.limits.cells)
     names = given(problems, set(kinds))
     names |= {"selfcheck": must_be_correct(exercises.verdict), "selfcheck_value": must_be_correct(exercises.value_verdict)}
     names |= {"Code": answers.Code}
@@ -63,19 +65,20 @@ def judge(problems: source.ProblemSet, submission: Submission, hidden: bool = Tr
     for test in tests:
         for photo in (test.name, END):  # an answer below its check, or in the last cell, is an answer too
             spaces[test.name] = names | asked(submission, photo, kinds, test)
-            verdicts[test.name] = public(test, spaces[test.name], submission.limits.test)
+            verdicts[test.name] = public(test, spaces[test.name], submission)
             missing = verdicts[test.name].line.startswith("missing") or unanswered(submission, photo, kinds, test)
             if verdicts[test.name].passed or not missing:
                 break
     for test in tests if hidden else ():
         if verdicts[test.name].passed:
-            verdicts[test.name] = private(test, spaces[test.name], submission.limits.test)
+            verdicts[test.name] = private(test, spaces[test.name], submission)
     return verdicts
 
 
 def unanswered(submission: Submission, photo: str, kinds: dict[str, str], test: source.Cell) -> bool:
     """Whether a name that a test asks for is not there yet, or None."""
     used = {node.id for node in ast.walk(ast.parse(test.public)) if isinstance(node, ast.Name)} & set(kinds)
+    submission.busy(f"the answers to {test.name}", len(used) * submission.limits.call)
     replies = [submission.ask(photo, {"name": name}) for name in sorted(used)]
     return any(reply.get("error") == "NameError" or reply.get("value", 0) is None for reply in replies)
 
@@ -84,6 +87,7 @@ def asked(submission: Submission, photo: str, kinds: dict[str, str], test: sourc
     """The answers as a test sees them: functions that ask a photograph, and the values that the test names."""
     used = {node.id for node in ast.walk(ast.parse(test.source)) if isinstance(node, ast.Name)}
     found = {name: remote(submission, photo, name) for name, kind in kinds.items() if kind == "function"}
+    submission.busy(f"the answers to {test.name}", len(used & set(kinds)) * submission.limits.call)
     for name, kind in kinds.items():
         if kind == "value" and name in used:
             reply = submission.ask(photo, {"name": name})
@@ -94,10 +98,11 @@ def asked(submission: Submission, photo: str, kinds: dict[str, str], test: sourc
     return found
 
 
-def public(test: source.Cell, names: dict, seconds: float) -> Verdict:
+def public(test: source.Cell, names: dict, submission: Submission) -> Verdict:
     """The part of a test that students see."""
+    seconds = submission.limits.test
     try:
-        with limited(seconds), contextlib.redirect_stdout(io.StringIO()):
+        with limited(seconds, submission, test.name), contextlib.redirect_stdout(io.StringIO()):
             exec(compile(test.public, "<check>", "exec"), names)
     except Failed as failed:
         return Verdict(False, str(failed))
@@ -110,10 +115,10 @@ def public(test: source.Cell, names: dict, seconds: float) -> Verdict:
     return Verdict(True, "correct", 1.0)
 
 
-def private(test: source.Cell, names: dict, seconds: float) -> Verdict:
+def private(test: source.Cell, names: dict, submission: Submission) -> Verdict:
     """The hidden part. Each statement with an assertion counts alike, and within a loop each round; of what fails the first
     message is told, and of an error its kind alone: a submission could say in it what it was asked."""
-    shares, lines = [], []
+    shares, lines, seconds = [], [], submission.limits.test
 
     @contextlib.contextmanager
     def case():
@@ -127,7 +132,7 @@ def private(test: source.Cell, names: dict, seconds: float) -> Verdict:
     groups = list(cases(test))
     names["__case__"] = case
     try:
-        with limited(seconds), contextlib.redirect_stdout(io.StringIO()):
+        with limited(seconds, submission, test.name), contextlib.redirect_stdout(io.StringIO()):
             for counts, statement in groups:
                 rounds: list[bool] = []
                 try:
@@ -239,9 +244,18 @@ def plain(value):
 
 
 @contextlib.contextmanager
-def limited(seconds: float):
+def limited(seconds: float, submission: Submission, name: str):
+    """`Late` after so many seconds; what the submission or this process waits for a processor does not count."""
+    submission.busy(f"the test {name}", seconds)
+    start, granted = submission.waited, 0.0
+
     def late(*_):
-        raise Late
+        nonlocal granted
+        more = min(submission.waited - start, (PATIENCE - 1) * seconds) - granted
+        if more < 0.02:
+            raise Late
+        granted += more
+        signal.setitimer(signal.ITIMER_REAL, more)
 
     before = signal.signal(signal.SIGALRM, late)
     signal.setitimer(signal.ITIMER_REAL, seconds)

@@ -18,25 +18,28 @@ from pathlib import Path
 
 import psutil
 
-from . import answers, shield
+from . import answers, group, shield
 from .line import Ended, Line, Silent
 
 ROOT = Path(__file__).resolve().parents[2]
 SYSTEM = ("/usr", "/lib", "/lib64", "/bin", "/etc/ld.so.cache", "/etc/fonts", "/etc/localtime", "/sys/devices/system/cpu")
 PROCESS = ("/proc/cpuinfo", "/proc/meminfo", "/proc/stat", "/dev/urandom", "/dev/random", "/dev/zero")
+START = 60.0  # seconds in which a process must say that it is there
 GRACE = 3.0  # seconds between the request to stop and the end
+RARELY = 15  # times as long as an exact look at memory takes is the next one put off: it reads every page's entry
 DEEPEST = 40  # folders in folders
 FILES = 20_000
 
 
 @dataclass(frozen=True)
 class Limits:
-    """Seconds for a cell, for all cells, for one call of an answer and for one test; megabytes; processes; the least shield."""
+    """Seconds for a cell, all cells, one call of an answer, one test, a judge's silence; megabytes; processes; the shield."""
 
     cell: float = 120
     cells: float = 300
     call: float = 20
     test: float = 60
+    judge: float = 60  # beyond what the submission may take
     memory: int = 3000
     disk: int = 200
     output: int = 1
@@ -44,12 +47,19 @@ class Limits:
     processes: int = 64
     shield: str = "full"  # "basic": without bubblewrap too; "off": without any shield
 
+    @property
+    def tasks(self) -> int:
+        """What the system lets a submission start: a process may have some threads."""
+        return 2 * self.processes
+
 
 class Kernel:
     """One shielded process. Use it in a `with`; `run` gives a cell's outputs, `photograph` what answers as things stand now."""
 
     def __init__(self, limits: Limits, scratch: Path | None = None):
-        self.limits, self.reason, self.photos, self.seconds = limits, "", [], 0.0  # seconds: of the processor, known at the end
+        self.limits, self.reason, self.photos = limits, "", []
+        self.seconds = self.waited = 0.0  # of the processor, known at the end; and those that no limit counts
+        self.exact_at = self.exact_after = 0.0  # bytes and time of the last exact look at memory, and when the next one is due
         self.home = Path(tempfile.mkdtemp(prefix="fold-", dir=scratch))
         try:
             self._start()
@@ -75,39 +85,44 @@ class Kernel:
             "environment": environment(home, library),
             "folders": [str(home / name) for name in ("work", "matplotlib", "temporary")],
             "fonts": [str(font) for font in fonts],
+            "package": [str(library / "foldnet"), str(home / "library/foldnet")],  # numba reads what it kept where it can write
             "folder": str(home / "work"),
             "read": [*read, str(library), str(self.home / "fonts")],
             "write": [str(home), "/dev/null"],
             "memory": self.limits.memory,
             "file": self.limits.disk,
+            "tasks": self.limits.tasks,
             "seconds": int(self.limits.cells + 10 * self.limits.test),
             "wrapped": bool(bwrap),
             "bare": self.limits.shield == "off",
         }
         ours, theirs = socket.socketpair()
         start = [sys.executable, "-I", shield.__file__, json.dumps(settings), "--"]
-        command = [*start, sys.executable, str(library / "_runner.py"), str(theirs.fileno())]
+        command = [*start, sys.executable, "-P", str(library / "_runner.py"), str(theirs.fileno())]
         if bwrap:
             extra = [shield.__file__, str(library), str(self.home / "fonts")]
             around = shield.wrapped(bwrap, [*SYSTEM, sys.prefix, sys.base_prefix, *extra], str(home), self.limits.disk)
             command = [*around, *command]
         else:
             home.mkdir()
-        self.wrapped = bool(bwrap)
+        self.wrapped, self.grouped = bool(bwrap), group.around(self.limits.memory + self.limits.disk, self.limits.tasks)
+        self.group = None if self.grouped else group.counting(self.limits.tasks)
+        first = self.grouped or (group.entered(self.group) if self.group else [])
         self.log = (self.home / "log").open("w+b")
         self.process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log, env={}, start_new_session=True,
-            pass_fds=[theirs.fileno()],
+            [*first, *command], stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log, start_new_session=True,
+            env={"PATH": os.defpath, **group.environment()} if self.grouped else {}, pass_fds=[theirs.fileno()],
         )
         theirs.close()
         self.line = Line(ours, 4 * self.limits.output * 2**20)
         threading.Thread(target=self._watch, daemon=True).start()
         try:
-            self.line.hear(60)
+            self.line.hear(START)
         except (Silent, Ended):
             self.log.seek(0)
             said = self.log.read().decode("utf-8", "replace").strip().splitlines()
             raise RuntimeError(f"the process does not start: {said[-1] if said else 'it says nothing'}") from None
+        self.group = self.group or (group.place(self.process.pid) if self.grouped else None)
 
     def _furnish(self) -> None:
         """A copy of foldnet for this submission alone: what it changes there changes nothing elsewhere."""
@@ -131,14 +146,18 @@ class Kernel:
             line.close()
         if hasattr(self, "log"):
             self.log.close()
-        shutil.rmtree(self.home, ignore_errors=True)
+        if getattr(self, "group", None) and not self.grouped:
+            group.left(self.group)
+        remove(self.home)
 
     def kill(self, reason: str) -> None:
         """End the process and all it started; in its own namespace of processes nothing outlives it."""
         self.reason = self.reason or reason
         if not hasattr(self, "process"):
             return
-        for process in self._descendants():
+        if reason:  # first of all the outermost: its namespace goes with it, also where so many run that they cannot be listed
+            self.process.kill()
+        for process in () if reason else self._descendants():
             with contextlib.suppress(psutil.Error):
                 self.seconds += sum(process.cpu_times()[:2])
         for _ in range(3):
@@ -150,6 +169,8 @@ class Kernel:
             self.process.wait()
 
     def _descendants(self) -> list[psutil.Process]:
+        if self.group:  # the system has the list; to ask every process of a machine for its parent takes long on a busy one
+            return [process for pid in group.members(self.group) if (process := existing(pid))]
         try:
             return psutil.Process(self.process.pid).children(recursive=True)
         except psutil.Error:
@@ -172,18 +193,29 @@ class Kernel:
                 self.kill(f"it could not be watched ({type(error).__name__})")
             time.sleep(0.25)
 
+    def _flooded(self) -> bool:
+        """Whether there are too many processes, or the system has refused to start more; then all of them are ended."""
+        many = group.members(self.group) if self.group else self._descendants()
+        if len(many) > self.limits.processes or group.refused(self.group):
+            self.kill(f"it started more than {self.limits.processes} processes")
+        return self.process.poll() is not None
+
     def _look(self) -> None:
+        if self._flooded():
+            return
         most, processes = self.limits.memory * 2**20, self._descendants()
-        if len(processes) > self.limits.processes:
-            return self.kill(f"it started more than {self.limits.processes} processes")
+        if self.grouped and group.ended_for_memory(self.process.pid):
+            self.reason = self.reason or f"it took more than {self.limits.memory} MB of memory"
         sizes = {}
         for process in processes:
             with contextlib.suppress(psutil.Error):
                 sizes[process] = process.memory_info().rss
-        if sum(sizes.values()) > most:  # forks share what none of them has changed: ask again, exactly
-            for process in processes:
+        about, now = sum(sizes.values()), time.monotonic()
+        if about > most and (now > self.exact_after or about > self.exact_at + most / 10):
+            for process in processes:  # forks share what none of them has changed: ask again, exactly
                 with contextlib.suppress(psutil.Error, KeyError):
                     sizes[process] = process.memory_full_info().pss
+            self.exact_at, self.exact_after = about, time.monotonic() + RARELY * (time.monotonic() - now)
             if sum(sizes.values()) > most:
                 self.reason = self.reason or f"it took more than {self.limits.memory} MB of memory"
                 with contextlib.suppress(psutil.Error):
@@ -230,6 +262,8 @@ class Kernel:
     def run(self, source: str, seconds: float) -> tuple[list, str]:
         """A cell's outputs, and what stopped it (nothing, or a sentence). Raises `Ended` where the process did not survive."""
         reply, late = self._asked(self.line, {"do": "run", "source": source, "most": self.limits.output * 2**20}, seconds)
+        if self._flooded():  # before it is believed: a flood may have answered before the watcher looked
+            raise Ended(self.reason or "it ended its process")
         outputs = reply.get("outputs")
         outputs = [output for output in outputs if isinstance(output, dict)] if isinstance(outputs, list) else []
         return outputs, late or str(reply.get("stopped", ""))[:200]
@@ -242,14 +276,14 @@ class Kernel:
             self.line.tell({"do": "photograph"}, theirs.fileno())
         self.photos.append(photo)
         self._asked(self.line, None, GRACE * 5)
-        with contextlib.suppress(Silent, Ended):
-            photo.hear(GRACE)
         return photo
 
     def ask(self, photo: Line, request: dict) -> dict:
         """The reply of a photograph to one question: `value`, or `error` and what it `says`."""
         self.reason = ""
         try:
+            if not photo.pid:  # it says once that it is there, and the system says who it is
+                self._asked(photo, None, GRACE * 5)
             reply, late = self._asked(photo, request, self.limits.call)
         except Ended as end:
             return {"error": "RuntimeError", "says": str(end)}
@@ -264,18 +298,35 @@ class Kernel:
             if message is not None:
                 line.tell(message)
             try:
-                return line.hear(seconds), late
+                return self._heard(line, seconds), late
             except Silent:
                 late = f"it took longer than {seconds:.0f} s"
                 self._signal(line.pid, signal.SIGINT)
-                return line.hear(GRACE), late
+                return self._heard(line, GRACE), late
         except Silent:
+            flooded = self._flooded()
             self._signal(line.pid, signal.SIGKILL)
             line.close()
-            raise Ended(f"{late} and did not stop when asked to") from None
+            raise Ended((flooded and self.reason) or f"{late} and did not stop when asked to") from None
         except Ended as end:
             time.sleep(0.05)  # the watcher may be about to say why
             raise Ended(self.reason or str(end)) from None
+
+    def _heard(self, line: Line, seconds: float) -> dict:
+        reply, extra = line.hear_patiently(seconds)
+        self.waited += extra
+        return reply
+
+
+def existing(pid: int) -> psutil.Process | None:
+    with contextlib.suppress(psutil.Error):
+        return psutil.Process(pid)
+    return None
+
+
+def remove(folder: Path) -> None:
+    """Remove what a submission left, however deep: Python's own rmtree calls itself for every level."""
+    subprocess.run(["rm", "-rf", "--", str(folder)], capture_output=True)
 
 
 def environment(home: Path, library: Path) -> dict[str, str]:
@@ -290,7 +341,7 @@ def environment(home: Path, library: Path) -> dict[str, str]:
         "IPYTHONDIR": str(home / "temporary"),
         "MPLCONFIGDIR": str(home / "matplotlib"),
         "MPLBACKEND": "module://matplotlib_inline.backend_inline",
-        "PYTHONPATH": str(library),
+        "PYTHONPATH": f"{home / 'library'}:{library}",
         "PYTHONNOUSERSITE": "1",
         "PYTHONDONTWRITEBYTECODE": "1",
         "TQDM_DISABLE": "1",

@@ -18,10 +18,12 @@ from .kernel import Limits
 from .make import CourseError
 from .submission import Step, Submission
 
+BOOK = source.ROOT / "book" / "assignments"
 
-def public(name: str, folder: Path = source.ROOT / "book" / "assignments") -> tuple[source.ProblemSet, nbformat.NotebookNode]:
-    """A set as its student version tells it: answers by their stubs, checks without hidden tests."""
-    path = folder / f"{name}.ipynb"
+
+def public(name: str, folder: Path = BOOK, given: Path | None = None) -> tuple[source.ProblemSet, nbformat.NotebookNode]:
+    """A set as its student version tells it, the book's or the one that was `given`: answers by their stubs, public checks."""
+    path = given or folder / f"{name}.ipynb"
     if not path.is_file():
         known = ", ".join(sorted(p.stem for p in folder.glob("ps*.ipynb")))
         raise CourseError(f"there is no problem set {name!r}; there are {known}")
@@ -38,9 +40,9 @@ def public(name: str, folder: Path = source.ROOT / "book" / "assignments") -> tu
     return source.ProblemSet(name, tuple(cells)), release
 
 
-def look(name: str, path: Path, limits: Limits) -> list[str]:
+def look(name: str, path: Path, limits: Limits, given: Path | None = None) -> list[str]:
     """A line for each question: what its check says when the notebook runs as the judge runs it."""
-    problems, release = public(name)
+    problems, release = public(name, given=given)
     notebook, notes = restore.restore(problems, restore.decoded(path.read_bytes()), release)
     tests = {test.name for test in problems.tests}
     code = [cell for cell in notebook.cells if cell.cell_type == "code" and cell.id != "setup"]
@@ -64,6 +66,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("file", type=Path)
     parser.add_argument("--set", help="as ps2; without it, by the name of the file")
     parser.add_argument("--shield", choices=("full", "basic", "off"), default="off", help="off, as it is your own notebook")
+    parser.add_argument("--given", type=Path, help="the notebook as you got it, where your course has numbers for each student")
     arguments = parser.parse_args(argv)
     words = arguments.file.stem.lower().replace("_", "-").split("-")
     name = arguments.set or next((word for word in words if word.startswith("ps")), "")
@@ -72,7 +75,9 @@ def main(argv: list[str] | None = None) -> int:
             raise CourseError(f"there is no file {arguments.file}")
         if not name:
             raise CourseError("which set is it? Say SET=ps2")
-        print("\n".join(look(name, arguments.file, Limits(shield=arguments.shield))))
+        if arguments.given and not arguments.given.is_file():
+            raise CourseError(f"there is no file {arguments.given}")
+        print("\n".join(look(name, arguments.file, Limits(shield=arguments.shield), arguments.given)))
     except (CourseError, restore.Unreadable) as error:
         print(f"look: {error}", file=sys.stderr)
         return 1

@@ -22,7 +22,7 @@ from . import source
 from .book import Book, scores, shown, texts, write
 from .hand import Hand
 
-VERSION = "1"  # of the form of a page: another number makes all pages anew
+VERSION = "2"  # of the form of a page: another number makes all pages anew
 POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 MOST_PIXELS, MOST_OUTPUT = 40_000_000, 20_000
 ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
@@ -199,7 +199,10 @@ def page(problems: source.ProblemSet, record: dict, hand: Hand, name: str = "") 
     who = name or record["student"]
     title = f"{problems.title}: {who}"
     left = sum(cell.points for key, cell in graded.items() if found[key] is None)
-    total = f"{number(sum(score or 0 for score in found.values()))} of {number(problems.points)} points"
+    earned = sum(score or 0 for score in found.values())
+    total = f"{number(problems.total(earned))} of {number(problems.points)} points"
+    if earned > problems.points:
+        total += f" ({number(earned)} with the optional part)"
     parts = [f"<h1>{html.escape(shown(problems.title))}</h1>", f"<p><strong>{html.escape(shown(who))}</strong>: {total}"]
     parts.append(f"; texts for {number(left)} points are still to be read.</p>" if left else ".</p>")
     parts.append("<table><thead><tr><th>part</th><th>points</th><th></th></tr></thead><tbody>")

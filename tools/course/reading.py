@@ -15,7 +15,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Lock
 
-from . import pages, source
+from . import pages, source, variants
 from .book import Book, keep, rows, table, texts, write
 from .hand import Entry, Hand
 from .make import CourseError
@@ -118,6 +118,10 @@ class Desk:
             body = f"<pre>{html.escape(cell['source'])}</pre>"
             body += "".join(pages.output(one) for one in record["outputs"].get(answer, ()) if isinstance(one, dict))
         rubric = pages.prose(wanted.source) if not wanted.code else f"<pre>{html.escape(wanted.source)}</pre>"
+        numbers = variants.drawn(self.problems.text, record.get("seed"))
+        if record.get("seed") is not None and numbers:
+            told = ", ".join(f"{name} = {value}" for name, value in numbers.items())
+            rubric = f"<p><em>This student's numbers: {html.escape(told)}. Below are those of the book.</em></p>{rubric}"
         hand = self.hand()
         left = sum(hand.entries[s, a].score is None for a, s in self.order)
         links = [("previous", index - 1), ("next", index + 1)]

@@ -1,13 +1,14 @@
 """Rehearse a problem set before students see it: `python -m tools.course.rehearse [SET ...]`.
 
 The solution must earn every point that tests give, the untouched student version none, and each distractor must lose the points
-it was written to lose and no others.
+it was written to lose and no others, an alternative none.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
+import itertools
 import sys
 import time
 
@@ -17,24 +18,50 @@ from .submission import END, Step, Submission
 
 
 def used(code: str) -> set[str]:
-    return {node.id for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Name)}
+    """The names that code takes from before: not those that it defines first, nor what is a function's own."""
+    found, own = set(), set()
+    for node in ast.parse(code).body:
+        functions = [n for n in ast.walk(node) if isinstance(n, ast.FunctionDef)]
+        inner = {n.id for f in functions for n in ast.walk(f) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+        inner |= {n.arg for n in ast.walk(node) if isinstance(n, ast.arg)}
+        found |= {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)} - own - inner
+        if isinstance(node, (ast.Assign, ast.FunctionDef, ast.ClassDef)):
+            own |= stored(ast.unparse(node))
+    return found
 
 
 def stored(code: str) -> set[str]:
-    tree = ast.parse(code)
-    names = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-    return names | {n.name for n in tree.body if isinstance(n, (ast.FunctionDef, ast.ClassDef))}
+    """What a cell binds for the cells after it; the names within its functions and comprehensions are their own."""
+    names, nodes = set(), list(ast.parse(code).body)
+    while nodes:
+        node = nodes.pop()
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            names.add(node.name)
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            names.add(node.id)
+        elif not isinstance(node, (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)):
+            nodes += ast.iter_child_nodes(node)
+    return names
 
 
 def after(steps: list[Step], key: str, tests: dict[str, str]) -> list[Step]:
-    """The step with this key and those after it that depend on what it defines, directly or not; `tests` has their whole text."""
+    """The step with this key and those after it that depend on what it defines, directly or not; `tests` has their whole text.
+
+    What a test's cell defines is its own: no other cell of a set may use it. A cell that only shows something, so that no test
+    depends on it, is not among them.
+    """
     index = next(i for i, step in enumerate(steps) if step.key == key)
     changed, found = stored(steps[index].source), [steps[index]]
     for step in steps[index + 1 :]:
         if used(tests.get(step.key, step.source)) & changed:
             found.append(step)
-            changed |= stored(step.source)
-    return found
+            changed |= set() if step.test else stored(step.source)
+    needed, kept = set(), []
+    for step in reversed(found):
+        if step.test or step is found[0] or stored(step.source) & needed:
+            kept.append(step)
+            needed |= used(tests.get(step.key, step.source))
+    return kept[::-1]
 
 
 def lost(verdicts: dict[str, judge.Verdict]) -> set[str]:
@@ -63,22 +90,23 @@ def rehearse(problems: source.ProblemSet, limits: Limits | None = None) -> list[
         verdicts = judge.judge(problems, solution)
         wrong += [f"the solution fails {name}: {verdicts[name].line}" for name in sorted(lost(verdicts))]
         if not wrong:
-            wrong += [sentence for cell in problems.of("distractor") for sentence in distract(problems, solution, cell)]
+            for answer, cells in itertools.groupby(problems.of("distractor"), key=lambda cell: cell.loses[0]):
+                for cell in cells:
+                    wrong += distract(problems, solution, cell)
+                put_back(problems, solution, answer)
     finally:
         solution.close()
     return wrong
 
 
 def distract(problems: source.ProblemSet, solution: Submission, cell: source.Cell) -> list[str]:
-    """Put one distractor in the place of its answer, judge, and put the solution back."""
+    """Put one distractor in the place of its answer, photograph at each test that depends on it, and judge these."""
     answer, *expected = cell.loses
     tests = {test.name: test.source for test in problems.tests}
     touched = after(judge.steps_of(problems, {answer: cell.source}), answer, tests)
-    for step in touched:
-        solution.run(step, solution.limits.cells)
+    for step in touched:  # the judge runs the checks; what they would show in the notebook is seen with the solution
+        solution.run(Step(step.key, "", True) if step.test else step, solution.limits.cells)
     verdicts = judge.judge(problems, solution, only={step.key for step in touched})
-    for step in after(judge.steps_of(problems), answer, tests):
-        solution.run(step, solution.limits.cells)
     found, title = lost(verdicts), cell.source.splitlines()[0].lstrip("# ")
     told = [verdicts[name].line for name in sorted(found)]
     print(f"  {cell.name} for {answer} ({title}) loses {', '.join(sorted(found)) or 'nothing'}: {'; '.join(told)}", flush=True)
@@ -87,14 +115,22 @@ def distract(problems: source.ProblemSet, solution: Submission, cell: source.Cel
     return []
 
 
+def put_back(problems: source.ProblemSet, solution: Submission, answer: str) -> None:
+    """The solution in its place again, with all that depends on it; the next distractor takes its own photographs."""
+    for step in after(judge.steps_of(problems), answer, {test.name: test.source for test in problems.tests}):
+        if not step.test:
+            solution.run(step, solution.limits.cells)
+
+
 def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Run the solution and the distractors of problem sets.")
     parser.add_argument("set", nargs="*", help="as ps2; without one, all")
+    parser.add_argument("--seed", type=int, help="with the numbers that this seed draws, where a set has variants")
     arguments = parser.parse_args(argv)
     failed = 0
     try:
         for name in arguments.set or source.names():
-            problems = source.read(name)
+            problems = source.read(name).variant(arguments.seed)
             print(f"{name}: {len(problems.tests)} tests, {len(problems.of('distractor'))} distractors", flush=True)
             wrong = rehearse(problems)
             failed += len(wrong)

@@ -2,7 +2,7 @@
 
 It runs cells in a shell like Jupyter's and hands their outputs to the judge. When a test's cell is reached it is photographed: a
 fork stays behind with everything as it is at that moment, and answers the judge when all cells have run. What later cells do,
-and what a test does, changes nothing in it.
+and what a test does, changes nothing in it. What a cell or an answer forks itself ends with it: only one process speaks.
 """
 
 from __future__ import annotations
@@ -137,13 +137,21 @@ def shell() -> Shell:
 def run(here: Shell, source: str, most: int) -> dict:
     """Run one cell; its outputs and what stopped it."""
     Record.begin(source, most)
+    own = os.getpid()
     try:
         signal.signal(signal.SIGINT, signal.default_int_handler)
         here.run_cell(source, store_history=False)
         signal.signal(signal.SIGINT, signal.SIG_IGN)
     except (Exception, KeyboardInterrupt, SystemExit):  # IPython shows what a cell raises; this is what is left
         signal.signal(signal.SIGINT, signal.SIG_IGN)
+    leave_unless(own)
     return {"outputs": Record.outputs, "stopped": Record.stopped}
+
+
+def leave_unless(own: int) -> None:
+    """End here if we are a child that untrusted code forked: it would go on as the runner and answer in its place."""
+    if os.getpid() != own:
+        os._exit(0)
 
 
 def photograph(line: socket.socket, camera: int) -> None:
@@ -159,12 +167,14 @@ def photograph(line: socket.socket, camera: int) -> None:
     Record.muted = True
     if "torch" in sys.modules:  # a pool of threads does not survive a fork
         sys.modules["torch"].set_num_threads(1)
+    own = os.getpid()
     with socket.socket(fileno=camera) as asked:
         tell(asked, {"ready": True})
         while (question := hear(asked)[0]) is not None:
             signal.signal(signal.SIGINT, signal.default_int_handler)
             answer = _answers.reply(question)
             signal.signal(signal.SIGINT, signal.SIG_IGN)
+            leave_unless(own)
             tell(asked, answer)
     os._exit(0)
 

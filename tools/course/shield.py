@@ -3,7 +3,7 @@
 The outermost wall is bubblewrap, where it is installed: its own file system, processes, network and user. Inside, or without it,
 the command starts with limits on memory, files and time, an environment that holds nothing of ours, a list of the only folders it
 may read or write (Landlock) and a filter of system calls (seccomp). SETTINGS is JSON: environment, folder, read, write, memory
-(MB), file (MB), seconds, whether bubblewrap is around us, and whether the shield may be missing.
+(MB), file (MB), tasks, seconds, whether bubblewrap is around us, and whether the shield may be missing.
 """
 
 from __future__ import annotations
@@ -119,11 +119,10 @@ def main() -> int:
     settings, command = json.loads(sys.argv[1]), sys.argv[3:]
     if sys.platform == "linux":  # whoever ends the judge ends us, and with us all that we started
         libc.prctl(PARENT_DEATH_SIGNAL, signal.SIGKILL)
-    if sys.platform == "linux" and not settings["wrapped"]:
-        separate()
+    apart = settings["wrapped"] or (sys.platform == "linux" and separate())
     child = os.fork()
     if not child:
-        start(settings, command)
+        start(settings, command, apart)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _, status = os.waitpid(child, 0)
     return os.waitstatus_to_exitcode(status) & 0xFF
@@ -143,16 +142,19 @@ def separate() -> bool:
     return True
 
 
-def start(settings: dict, command: list[str]) -> None:
-    """In the child: limits, fences, and then the command."""
+def start(settings: dict, command: list[str], apart: bool) -> None:
+    """In the child: limits, fences, and then the command; where we are `apart`, our processes are counted by themselves."""
     with contextlib.suppress(OSError):
         os.setsid()
     for folder in settings["folders"]:
         os.makedirs(folder, exist_ok=True)
     for font in settings["fonts"]:
         shutil.copy(font, settings["environment"]["MPLCONFIGDIR"])
+    shutil.copytree(*settings["package"])
     os.chdir(settings["folder"])
     limit(settings)
+    if apart and counted():
+        resource.setrlimit(resource.RLIMIT_NPROC, (settings["tasks"], settings["tasks"]))
     if sys.platform == "linux":
         libc.prctl(PARENT_DEATH_SIGNAL, signal.SIGKILL)
     if version():
@@ -176,6 +178,12 @@ def limit(settings: dict) -> None:
         hard = resource.getrlimit(what)[1]
         most = most if hard == resource.RLIM_INFINITY else min(most, hard)
         resource.setrlimit(what, (most, most))
+
+
+def counted() -> bool:
+    """Whether the system counts the processes of a user namespace by themselves (Linux 5.14), so that they can be limited."""
+    numbers = platform.release().split(".")
+    return sys.platform == "linux" and tuple(int(n) for n in numbers[:2] if n.isdigit()) >= (5, 14)
 
 
 def fence(read: list[str], write: list[str], version: int) -> None:

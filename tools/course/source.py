@@ -1,8 +1,8 @@
 """An instructor's source: one Markdown file for each problem set, with its solutions, hidden tests and distractors.
 
 The words after a fence's ```python say what a cell is: `answer="name"` (with `points=` where a person grades it), `test="name"
-points=2`, `distractor="answer" loses="test"`; a text answer stands between `<!-- #region answer="name" points=4 -->` and
-`<!-- #endregion -->`. A cell without such words is given to the students as it is.
+points=2`, `distractor="answer" loses="test"`, `alternative="answer"` for what is right in another way; a text answer stands
+between `<!-- #region answer="name" points=4 -->` and `<!-- #endregion -->`. A cell without such words is given to the students.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from .. import address
 from ..notebooks import METADATA
+from . import variants
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = ROOT / "assignments"
@@ -30,9 +31,11 @@ WORDS = {
     "answer": {"answer", "points"},
     "test": {"test", "points"},
     "distractor": {"distractor", "loses"},
+    "alternative": {"alternative"},
     "given": {"tags"},
     "text": set(),
 }
+QUESTION = re.compile(r"^## Question (\d+) \((\d+) points?\): .*\n+(?:\*(Warm-up|Standard|Optional)\.\*)?", re.MULTILINE)
 CODE_STUB, TEXT_STUB = "# your code here", "*Your answer.*"
 
 
@@ -42,7 +45,12 @@ class SourceError(ValueError):
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell of the source: `kind` is one of WORDS, `name` its id, `loses` the tests that a distractor must fail."""
+    """A cell of the source: `kind` is one of WORDS, `name` its id, `loses` the tests that a distractor must fail.
+
+    The first of `loses` is the answer in whose place it stands; an alternative is a distractor that loses nothing.
+
+    `optional` is what belongs to a question that begins with *Optional.*: its points make up for points lost elsewhere.
+    """
 
     kind: str
     name: str
@@ -50,6 +58,7 @@ class Cell:
     code: bool
     points: float | None = None
     loses: tuple[str, ...] = ()
+    optional: bool = False
 
     @property
     def by_hand(self) -> bool:
@@ -83,10 +92,16 @@ class Cell:
 
 @dataclass(frozen=True)
 class ProblemSet:
-    """A problem set as its source tells it."""
+    """A problem set as its source tells it, with the numbers of the book or those that a seed drew."""
 
     name: str
     cells: tuple[Cell, ...]
+    text: str = field(default="", repr=False, compare=False)
+    seed: int | None = None
+
+    def variant(self, seed: int | None) -> ProblemSet:
+        """The same set with other numbers, where its source has variants."""
+        return parse(self.name, self.text, seed) if seed is not None and variants.choices(self.text) else self
 
     def of(self, kind: str) -> list[Cell]:
         return [cell for cell in self.cells if cell.kind == kind]
@@ -103,7 +118,17 @@ class ProblemSet:
 
     @property
     def points(self) -> float:
-        return sum(cell.points or 0 for cell in self.cells)
+        """What a whole answer is worth; optional questions do not count."""
+        return sum(cell.points or 0 for cell in self.cells if not cell.optional)
+
+    @property
+    def extra(self) -> float:
+        """What optional questions are worth."""
+        return sum(cell.points or 0 for cell in self.cells if cell.optional)
+
+    def total(self, earned: float) -> float:
+        """What counts of the points that were earned: never more than a whole answer is worth."""
+        return min(earned, self.points)
 
     def notebook(self, root: Path = ROOT) -> nbformat.NotebookNode:
         """The instructor's notebook with nbgrader's metadata: solutions and hidden tests, no distractors."""
@@ -137,20 +162,34 @@ def names(folder: Path = SOURCES) -> list[str]:
     return sorted(path.parent.name for path in folder.glob("*/*.md") if path.stem == path.parent.name)
 
 
-def parse(name: str, text: str) -> ProblemSet:
+def parse(name: str, text: str, seed: int | None = None) -> ProblemSet:
+    """The set that a source makes; with a seed, with the numbers that it draws."""
+    try:
+        made = variants.filled(text, seed, lambda filled: parsed(name, filled))
+    except variants.VariantError as error:
+        raise SourceError(f"{name}: {error}") from None
+    return replace(parsed(name, made), text=text, seed=seed)
+
+
+def parsed(name: str, text: str) -> ProblemSet:
     import jupytext
 
-    cells, count = [], {"text": 0, "given": 0, "distractor": 0}
+    cells, count, level = [], dict.fromkeys(("text", "given", "distractor", "alternative"), 0), ""
     for node in jupytext.reads(text, fmt="md").cells:
         words = dict(node.metadata)
-        kind = next((k for k in ("answer", "test", "distractor") if k in words), "given" if node.cell_type == "code" else "text")
+        graded = next((k for k in ("answer", "test", "distractor", "alternative") if k in words), None)
+        kind = graded or ("given" if node.cell_type == "code" else "text")
         if unknown := set(words) - WORDS[kind] - {"region_name"}:
             raise SourceError(f"{name}: a {kind} cell has the unknown words {', '.join(sorted(unknown))}: {node.source[:60]!r}")
         if kind in count:
             count[kind] += 1
         label = words[kind] if kind in ("answer", "test") else f"{kind}-{count[kind]}"
-        loses = (words["distractor"], *words.get("loses", "").split()) if kind == "distractor" else ()
-        cells.append(Cell(kind, label, node.source, node.cell_type == "code", words.get("points"), loses))
+        for found in QUESTION.finditer(node.source) if kind == "text" else ():
+            level = found[3] or ""
+        loses = (words[kind], *words.get("loses", "").split()) if kind in ("distractor", "alternative") else ()
+        kind = "distractor" if kind == "alternative" else kind
+        code, optional = node.cell_type == "code", level == "Optional"
+        cells.append(Cell(kind, label, node.source, code, words.get("points"), loses, optional))
     found = ProblemSet(name, tuple(cells))
     if problems := list(wrong(found)):
         raise SourceError(f"{name}: " + "; ".join(problems))
@@ -177,7 +216,7 @@ def wrong(problems: ProblemSet) -> Iterator[str]:
             answer, *lost = cell.loses
             if answer not in answers:
                 yield f"a distractor stands for the unknown answer {answer}"
-            if not lost or set(lost) - tests:
+            if set(lost) - tests or (not lost and not cell.name.startswith("alternative")):
                 yield f"a distractor for {answer} must lose tests that exist; it says {' '.join(lost) or 'none'}"
     caught = {test for cell in problems.of("distractor") for test in cell.loses[1:]}
     yield from (f"no distractor fails the test {cell.name}" for cell in problems.tests if cell.name not in caught)
@@ -208,4 +247,4 @@ def leaks(problems: ProblemSet, student: str) -> list[str]:
     lines = {line.strip() for cell in problems.cells for line in cell.secret} - public
     telling = {line for line in lines if len(line) > 11}
     found = sorted(line for line in telling if line in student)
-    return found + [mark for mark in ("BEGIN SOLUTION", "HIDDEN TESTS", "distractor=") if mark in student]
+    return found + [mark for mark in ("BEGIN SOLUTION", "HIDDEN TESTS", "distractor=", "alternative=") if mark in student]

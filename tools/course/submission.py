@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from .kernel import Kernel, Limits
-from .line import Ended, Line
+from .kernel import GRACE, START, Kernel, Limits
+from .line import PATIENCE, Ended, Line, waiting
+from .pulse import Pulse
 
 MOST_ENDS = 4  # so often may a submission end its process
 END = ""  # the photograph of the end
@@ -26,8 +28,8 @@ class Step:
 class Submission:
     """The cells of a submission, the process they live in, and its photographs."""
 
-    def __init__(self, steps: list[Step], limits: Limits, scratch: Path | None = None):
-        self.steps, self.limits, self.scratch = steps, limits, scratch
+    def __init__(self, steps: list[Step], limits: Limits, scratch: Path | None = None, pulse: Pulse | None = None):
+        self.steps, self.limits, self.scratch, self.pulse = steps, limits, scratch, pulse
         self.kernel: Kernel | None = None
         self.photos: dict[str, Line] = {}
         self.left_out: set[str] = set()
@@ -38,6 +40,7 @@ class Submission:
         """Run all cells that are not left out, in a fresh process; again without a cell that ends it."""
         for _ in range(MOST_ENDS + 1):
             self.close()
+            self.busy("the start of the notebook's process", START)
             self.kernel = Kernel(self.limits, self.scratch)
             if self._all():
                 self.photos[END] = self.kernel.photograph()
@@ -46,12 +49,12 @@ class Submission:
         self.note("the notebook ended its process again and again")
 
     def _all(self) -> bool:
-        deadline = time.monotonic() + self.limits.cells
+        begun = time.monotonic()
         for step in self.steps:
             if step.key in self.left_out:
                 continue
             try:
-                self.run(step, deadline - time.monotonic())
+                self.run(step, self.limits.cells - (time.monotonic() - begun - self.kernel.waited))
             except Ended as end:
                 self.left_out.add(step.key)
                 step.outputs = [told(f"This cell was stopped: {end}. The others ran without it.")]
@@ -66,6 +69,7 @@ class Submission:
             self.note(f"more than {self.limits.cells:.0f} s for the whole notebook")
         elif step.source.strip():
             most = self.limits.test if step.test else min(left, self.limits.cell)
+            self.busy(f"the cell {step.key}", most)
             step.outputs, stopped = self.kernel.run(step.source, most)
         if stopped:
             step.outputs.append(told(f"This cell was stopped: {stopped}."))
@@ -73,6 +77,7 @@ class Submission:
         if step.test:
             if step.key in self.photos:
                 self.photos[step.key].close()
+            self.busy(f"the photograph at {step.key}", 5 * GRACE)
             self.photos[step.key] = self.kernel.photograph()
 
     def ask(self, photo: str, request: dict) -> dict:
@@ -80,12 +85,23 @@ class Submission:
             return {"error": "RuntimeError", "says": "the notebook ended its process again and again"}
         return self.kernel.ask(self.photos[photo], request)
 
+    @property
+    def waited(self) -> float:
+        """Seconds that do not count: this process or that of the submission was ready and had to wait for a processor."""
+        return waiting(os.getpid()) + (self.kernel.waited if self.kernel else 0.0)
+
+    def busy(self, what: str, seconds: float) -> None:
+        """Tell whoever waits for this judge what it is at, and for how long a submission may keep it there."""
+        if self.pulse:
+            self.pulse(what, PATIENCE * seconds + self.limits.judge)
+
     def note(self, text: str) -> None:
         if text not in self.notes:
             self.notes.append(text)
 
     def close(self) -> None:
         if self.kernel:
+            self.busy("the end of the notebook's process", 0)
             self.kernel.close()
             self.seconds += self.kernel.seconds
         self.kernel = None

@@ -1,0 +1,85 @@
+"""The file of a run: one row a line, appended whole or not at all, by one run at a time."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sys
+from pathlib import Path
+
+if sys.platform == "win32":
+    import msvcrt
+else:
+    import fcntl
+
+FAR = 2**40  # Windows locks bytes, not files: this one, which no row reaches
+
+
+class RunStopped(RuntimeError):
+    """A run did not come to its end; what was written stays, and the same command goes on from there."""
+
+
+class Rows:
+    """A file of rows, open for one run alone; leaving the context gives it free, and so does a kill."""
+
+    def __init__(self, path: Path):
+        self.path = path
+        self.file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666)
+        try:
+            self._lock()
+        except OSError:
+            os.close(self.file)
+            raise RunStopped(f"another run writes to {path.name} now: wait for it, or stop it and start again") from None
+        self._end_torn_line()
+
+    def __enter__(self) -> Rows:
+        return self
+
+    def __exit__(self, *_) -> None:
+        os.close(self.file)
+
+    def append(self, row: dict) -> None:
+        """Write a row and see it on the disk; where there is no room for all of it, nothing of it stays."""
+        end, line = os.lseek(self.file, 0, os.SEEK_END), json.dumps(row, default=plain).encode() + b"\n"
+        try:
+            self._write(line)
+            os.fsync(self.file)
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                os.ftruncate(self.file, end)
+            raise RunStopped(
+                f"a row could not be written to {self.path}: {error.strerror}; the rows before it are kept, "
+                "and the same command goes on from there"
+            ) from None
+
+    def _write(self, line: bytes) -> None:
+        left = memoryview(line)
+        while left:
+            left = left[os.write(self.file, left) :]
+
+    def _end_torn_line(self) -> None:
+        """A kill in the middle of a write leaves half a line: end it, so that the next row starts on its own."""
+        if end := os.lseek(self.file, 0, os.SEEK_END):
+            os.lseek(self.file, end - 1, os.SEEK_SET)
+            if os.read(self.file, 1) != b"\n":
+                self._write(b"\n")
+
+    def _lock(self) -> None:
+        if sys.platform == "win32":
+            os.lseek(self.file, FAR, os.SEEK_SET)
+            msvcrt.locking(self.file, msvcrt.LK_NBLCK, 1)
+        else:
+            fcntl.flock(self.file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def plain(value):
+    """Arrays and tensors as lists, for JSON."""
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    raise TypeError(f"a result holds numbers, texts and lists of them; got {type(value).__name__}")
+
+
+def key(cell) -> str:
+    """A cell as a text that is the same for the same settings."""
+    return json.dumps(cell, sort_keys=True, default=plain)

@@ -1,0 +1,109 @@
+"""Who computes the cells of a run: this process, some processes of this machine, or the workers of a Dask cluster."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import json
+import os
+import platform
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from ._rows import plain
+
+
+def rows(function: Callable[..., dict], cells: list[dict], commit: str, jobs: int = 1) -> Iterator[dict]:
+    """The row of each cell, as they are done."""
+    call = functools.partial(row, function, commit=commit)
+    if jobs == 1:
+        return map(call, cells)
+    from joblib import Parallel, delayed
+
+    return Parallel(n_jobs=jobs, return_as="generator_unordered")(delayed(call)(c) for c in cells)
+
+
+def row(function: Callable[..., dict], cell: dict, commit: str) -> dict:
+    """The row of a cell; what went wrong in it becomes its error, so that hours of other cells are not lost."""
+    start = time.perf_counter()
+    try:
+        found = {"result": _named(function(**cell))}
+    except Exception as error:
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        found = {"error": f"{type(error).__name__}: {error} ({os.path.basename(place.filename)}:{place.lineno})"}
+    return {"cell": cell, **found, "seconds": round(time.perf_counter() - start, 2), "commit": commit}
+
+
+def _named(result: dict) -> dict:
+    """The result in plain numbers and lists, refused if a key is a sentence: dicts inside it may have any label."""
+    wrong = [k for k in result if not k.isidentifier()]
+    if wrong:
+        raise ValueError(f"the keys of a result are names, as mean_loss; got {', '.join(map(repr, wrong))}")
+    return json.loads(json.dumps(result, default=plain))
+
+
+def code() -> str:
+    """A checksum of the package's sources: two commits may share the code, and two states with changes may not."""
+    root = Path(__file__).parent.parent
+    return hashlib.sha256(b"".join(p.read_bytes() for p in sorted(root.rglob("*.py")))).hexdigest()[:12]
+
+
+def hardware() -> str:
+    """Cores, processor and GPU of this machine."""
+    import torch
+
+    gpu = f", {torch.cuda.get_device_name()}" if torch.cuda.is_available() else ""
+    return f"{os.cpu_count()} cores, {platform.machine()}{gpu}"
+
+
+# ---- more than one machine -------------------------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def cluster(address: str):
+    """A client of the Dask scheduler at this address, or of `local:4`, a cluster of four processes of this machine."""
+    try:
+        from distributed import Client, LocalCluster
+    except ImportError:
+        raise ValueError("--dask needs Dask: pip install 'foldnet[cluster]'") from None
+    with contextlib.ExitStack() as stack:
+        kind, _, workers = address.partition(":")
+        if kind == "local":
+            if not workers.isdigit() or not int(workers):
+                raise ValueError(f"a cluster of this machine is local:4, with the number of its processes; got {address!r}")
+            settings = {"n_workers": int(workers), "threads_per_worker": 1, "dashboard_address": None}
+            address = stack.enter_context(LocalCluster(**settings)).scheduler_address
+        try:
+            client = stack.enter_context(Client(address, timeout=10, set_as_default=False))
+        except (OSError, ValueError) as error:
+            raise ValueError(f"no Dask scheduler answers at {address!r}: {error}") from None
+        yield client
+
+
+def of_cluster(client, function: Callable[..., dict], cells: list[dict], commit: str) -> Iterator[dict]:
+    """The row of each cell, as the workers send them; what a lost worker had is given to the others."""
+    from distributed import as_completed
+
+    call = functools.partial(_there, function, commit=commit, code=code())
+    futures = {future.key: (future, c) for c, future in zip(cells, client.map(call, cells, pure=False))}
+    for future in as_completed([future for future, _ in futures.values()], loop=client.loop):
+        _, cell = futures.pop(future.key)  # a result that was taken need not stay on its worker
+        error = future.exception()
+        yield future.result() if error is None else _lost(cell, error, commit)
+
+
+def _there(function: Callable[..., dict], cell: dict, commit: str, code: str) -> dict:
+    """The row of a cell on a worker, refused where its code is not ours: rows of one commit come from one code."""
+    if (theirs := _code_here()) != code:
+        return _lost(cell, ValueError(f"a worker has other code, {theirs} instead of {code}: install the same there"), commit)
+    return row(function, cell, commit)
+
+
+_code_here = functools.cache(code)
+
+
+def _lost(cell: dict, error: BaseException, commit: str) -> dict:
+    return {"cell": cell, "error": f"{type(error).__name__}: {error}", "seconds": 0.0, "commit": commit}

@@ -1,0 +1,101 @@
+"""What one sees in a picture of the pieces, as numbers: closed boundaries, where they turn, slopes, bounds on how many pieces."""
+
+from __future__ import annotations
+
+from functools import cache
+from math import comb
+
+import numpy as np
+
+from .complex import Complex
+from .regions import boundary, decision
+
+SHARP = 1e-6  # radians: a smaller turn is rounding
+
+
+def loops(c: Complex) -> list[np.ndarray]:
+    """The closed parts of the decision boundary, each `(k, 2)` without its first point again (S2-find-two-nodes-fail)."""
+    return [line[:-1] for line in boundary(c) if len(line) > 3 and (line[0] == line[-1]).all()]
+
+
+def corners(loop: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Where a closed polygon `(k, 2)` turns, `(m, 2)`, and by how many degrees, `(m,)`, positive to the left."""
+    way = np.roll(loop, -1, 0) - loop
+    loop, way = loop[(way != 0).any(1)], way[(way != 0).any(1)] @ [1, 1j]
+    turn = np.angle(way / np.roll(way, 1))
+    sharp = np.abs(turn) > SHARP
+    return loop[sharp], np.degrees(turn[sharp])
+
+
+def around(loop: np.ndarray, point=(0.0, 0.0)) -> bool:
+    """Whether a closed polygon goes round a point."""
+    way = (loop - np.asarray(point)) @ [1, 1j]
+    return abs(np.angle(np.roll(way, -1) / way).sum()) > 1
+
+
+def bends(c: Complex, loop: np.ndarray) -> np.ndarray:
+    """By how many degrees, left or right, a closed boundary turns on the line of each neuron of the first layer, `(width,)`."""
+    places, turns = corners(loop)
+    w, b = (a[0].double().numpy() for a in (c.net.weights, c.net.biases))
+    length = np.linalg.norm(w, axis=1)
+    away = np.abs(places @ w.T + b) / np.where(length > 0, length, 1)
+    on = (away < 1e-7) & (length > 0)
+    return on.T @ np.abs(turns)
+
+
+def enclosed(w: np.ndarray, b: np.ndarray, point=(0.0, 0.0)) -> bool:
+    """Whether three of the lines w.x + b = 0, `(n, 2)` and `(n,)`, form a triangle around a point: else all lie to one side."""
+    height = w @ np.asarray(point) + b
+    outward = np.sort(np.angle(-np.sign(height) * (w @ [1, 1j])))
+    return len(outward) > 2 and np.diff(outward, append=outward[0] + 2 * np.pi).max() < np.pi
+
+
+def hull(points: np.ndarray) -> int:
+    """How many of these points of the plane `(n, 2)` are corners of their convex hull."""
+    order = points[np.lexsort(points.T[::-1])]
+    count = 0
+    for line in (order, order[::-1]):
+        chain: list[np.ndarray] = []
+        for p in line:
+            while len(chain) > 1 and np.linalg.det([chain[-1] - chain[-2], p - chain[-1]]) <= 0:
+                chain.pop()
+            chain.append(p)
+        count += len(chain) - 1
+    return count
+
+
+def ring(c: Complex) -> dict[str, float]:
+    """Slopes of the pieces around a closed boundary and inside it, of a network with one output that is negative inside.
+
+    `ring` is the mean length of the slope along the boundary, `centre` that at the origin as a part of it, `between` the share of
+    the area inside on which it is a third to two thirds of it (S2-fig-6.5).
+    """
+    finer, winner = decision(c)
+    size = np.linalg.norm(finer.maps()[0][:, 0], axis=1)
+    left, right = finer.edge_faces.T
+    edge = (left >= 0) & (right >= 0) & (winner[left] != winner[right])
+    length = np.linalg.norm(np.diff(finer.vertices[finer.edges[edge]], axis=1)[:, 0], axis=1)
+    mean = float(length @ size[left[edge]] / length.sum())
+    inside, part = winner == 0, size / mean
+    middle = inside & (part > 1 / 3) & (part < 2 / 3)
+    centre = float(np.linalg.norm(c.net.jacobian(np.zeros((1, 2)))[0, 0].numpy()))
+    return {"ring": mean, "centre": centre / mean, "between": finer.areas[middle].sum() / finer.areas[inside].sum()}
+
+
+def arrangement(lines: int, dimension: int = 2) -> int:
+    """The most cells that so many hyperplanes make (Zaslavsky): as many as one layer can have."""
+    return sum(comb(lines, k) for k in range(dimension + 1))
+
+
+def most_regions(sizes) -> int:
+    """The upper bound of Serra, Tjandraatmadja and Ramalingam (2018) on the regions of a network of these sizes, outputs last."""
+    widths = tuple(sizes[1:-1])
+
+    @cache
+    def count(layer: int, rank: int) -> int:
+        if layer == len(widths):
+            return 1
+        n = widths[layer]
+        return sum(comb(n, j) * count(layer + 1, min(rank, n - j)) for j in range(min(rank, n) + 1))
+
+    return count(0, sizes[0])

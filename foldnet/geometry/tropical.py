@@ -1,0 +1,208 @@
+"""Networks as differences of maxima of affine functions, tropical rational functions, exactly and both ways.
+
+With max as addition and + as multiplication, a polynomial is a maximum of affine functions (geometry/linearization).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import torch
+
+from ..nets import ReLUNet
+from .pieces import Piece, Row, at, exact_layers, inside, least, roomy, scaled
+
+MOST_TERMS = 20_000
+
+
+@dataclass(frozen=True)
+class Polynomial:
+    """The maximum of affine functions, `terms` as rows (a_1, ..., a_d, c); equal slopes are one term. (S2-def-tropical)
+
+    `p + q` is the tropical sum, the larger of the two; `p * q` the tropical product, their ordinary sum; `p**r` is r p.
+    """
+
+    terms: tuple[Row, ...]
+
+    def __post_init__(self):
+        best: dict[Row, Fraction] = {}
+        for row in self.terms:
+            *slope, c = map(Fraction, row)
+            best[tuple(slope)] = max(c, best.get(tuple(slope), c))
+        if not best:
+            raise ValueError("a tropical polynomial has at least one term; the empty one would be -infinity everywhere")
+        object.__setattr__(self, "terms", tuple((*slope, c) for slope, c in sorted(best.items())))
+
+    def __call__(self, x) -> Fraction:
+        """The value at one point, a sequence of numbers: exact."""
+        return max(at(row, x) for row in self.terms)
+
+    def __add__(self, other: Polynomial) -> Polynomial:
+        return Polynomial(self.terms + other.terms)
+
+    def __mul__(self, other: Polynomial) -> Polynomial:
+        if len(self.terms) * len(other.terms) > MOST_TERMS:
+            raise ValueError(f"a product of {len(self.terms)} by {len(other.terms)} terms is above the limit of {MOST_TERMS}")
+        return Polynomial(tuple(tuple(a + b for a, b in zip(p, q)) for p, q in product(self.terms, other.terms)))
+
+    def __pow__(self, r) -> Polynomial:
+        if r < 0:
+            raise ValueError(f"a power of a polynomial is a polynomial for exponents >= 0; got {r}: divide instead")
+        return Polynomial(tuple(scaled(Fraction(r), row) for row in self.terms))
+
+    def pruned(self) -> Polynomial:
+        """Without the terms that are nowhere alone the largest: one linear program each. The same function."""
+        kept = list(self.terms)
+        for row in self.terms:
+            others = [r for r in kept if r != row]
+            if others and not roomy([_minus(row, r) for r in others]):
+                kept = others
+        return Polynomial(tuple(kept))
+
+
+@dataclass(frozen=True)
+class Rational:
+    """A tropical quotient: the ordinary difference of two polynomials, `top` - `bottom`."""
+
+    top: Polynomial
+    bottom: Polynomial
+
+    def __call__(self, x) -> Fraction:
+        return self.top(x) - self.bottom(x)
+
+    def pruned(self) -> Rational:
+        return Rational(self.top.pruned(), self.bottom.pruned())
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """How many terms there are above and below."""
+        return len(self.top.terms), len(self.bottom.terms)
+
+
+def tropical(net: ReLUNet, prune: bool = True) -> list[Rational]:
+    """Each output of one (leaky) ReLU network as a tropical rational function, layer by layer, in exact fractions.
+
+    max(P - Q, 0) = max(P, Q) - Q, and a weight below 0 sends a quotient to the other side. (S2-thm-tropical-equivalence)
+    """
+    leak, n = Fraction(net.leak), net.sizes[0]
+    layers = exact_layers(net)
+    one = Polynomial(((Fraction(0),) * (n + 1),))
+    units = [Rational(Polynomial((tuple(Fraction(int(i == j)) for j in range(n + 1)),)), one) for i in range(n)]
+    for depth, layer in enumerate(layers):
+        units = [_combined(row, units, one) for row in layer]
+        if depth < len(layers) - 1:
+            units = [_activated(unit, leak) for unit in units]
+        units = [unit.pruned() for unit in units] if prune else units
+    return units
+
+
+def network(f: Rational) -> ReLUNet:
+    """A ReLU network that is the quotient: maxima by halves, max(u, v) = u + max(v - u, 0), in about log2(terms) layers.
+
+    In float64: exact where all coefficients are doubles, as whole numbers are. (S2-thm-tropical-equivalence)
+    """
+    sides: list[list] = [list(f.top.terms), list(f.bottom.terms)]
+    weights, biases = [], []
+    while True:
+        neurons: list[Row] = []
+        sides = [_halved(rows, neurons) for rows in sides]
+        weights.append([row[:-1] for row in neurons])
+        biases.append([row[-1] for row in neurons])
+        width = len(neurons)
+        sides = [[(*tuple(row.get(i, Fraction(0)) for i in range(width)), Fraction(0)) for row in rows] for rows in sides]
+        if max(map(len, sides)) == 1:
+            break
+    last = _minus(sides[0][0], sides[1][0])
+    weights.append([last[:-1]])
+    biases.append([last[-1]])
+    as_double = lambda rows: torch.tensor(np.array(rows, dtype=float))  # noqa: E731
+    return ReLUNet([as_double(w) for w in weights], [as_double(b) for b in biases])
+
+
+def cells(f: Rational) -> list[Piece]:
+    """The pieces of a quotient: where one term is the largest above and one below. Polytopes with an inside only."""
+    found = []
+    for above, below in product(f.top.terms, f.bottom.terms):
+        sides = [_minus(above, r) for r in f.top.terms if r != above] + [_minus(below, r) for r in f.bottom.terms if r != below]
+        if roomy(sides):
+            found.append(Piece((), (_minus(above, below),), tuple(sides)))
+    return found
+
+
+def max_min(table: Sequence[Piece], output: int = 0) -> list[list[Row]]:
+    """A continuous piecewise linear function as a maximum of minima: lists of rows, f(x) = max over lists of min over rows.
+
+    The list of a piece has the maps that are nowhere below its own on it. Pieces that jump are refused.
+    """
+    maps = sorted({piece.maps[output] for piece in table})
+    lists = []
+    for piece in table:
+        own = piece.maps[output]
+        above = [row for row in maps if row == own or least(_minus(row, own), piece.sides) >= -1e-9]
+        if above not in lists:
+            lists.append(above)
+    for piece in table:
+        x = inside(piece.sides) if piece.sides else np.zeros(len(piece.maps[output]) - 1)
+        if x is not None and evaluate(lists, x.tolist()) != at(piece.maps[output], x.tolist()):
+            raise ValueError("these pieces do not fit together: a maximum of minima is continuous, and they jump")
+    return lists
+
+
+def evaluate(lists: Iterable[Iterable[Row]], x) -> Fraction:
+    """A maximum of minima at a point, exactly."""
+    return max(min(at(row, x) for row in rows) for rows in lists)
+
+
+def quotient(lists: Sequence[Sequence[Row]]) -> Rational:
+    """A maximum of minima as a tropical rational function: a minimum is minus a maximum, and all get one denominator."""
+    below = [Polynomial(tuple(scaled(-1, row) for row in rows)).pruned() for rows in lists]
+    one = Polynomial(((Fraction(0),) * len(lists[0][0]),))
+    top: Polynomial | None = None
+    whole = one
+    for k, p in enumerate(below):
+        rest = one
+        for j, q in enumerate(below):
+            rest = rest if j == k else (rest * q).pruned()
+        top = rest if top is None else (top + rest).pruned()
+        whole = (whole * p).pruned()
+    assert top is not None
+    return Rational(top, whole)
+
+
+def _combined(row: Row, units: Sequence[Rational], one: Polynomial) -> Rational:
+    """The affine combination of quotients: positive weights keep the sides, negative ones change them."""
+    top, bottom = Polynomial(((*one.terms[0][:-1], row[-1]),)), one
+    for w, unit in zip(row, units):
+        if w:
+            up, down = (unit.top, unit.bottom) if w > 0 else (unit.bottom, unit.top)
+            top, bottom = top * up ** abs(w), bottom * down ** abs(w)
+    return Rational(top, bottom)
+
+
+def _activated(f: Rational, leak: Fraction) -> Rational:
+    if not leak:
+        return Rational(f.top + f.bottom, f.bottom)
+    larger = f.top * f.bottom**leak + f.top**leak * f.bottom
+    return Rational(larger, f.bottom ** (1 + leak))
+
+
+def _halved(rows: list[Row], neurons: list[Row]) -> list[dict[int, Fraction]]:
+    """Neurons for one round of pairs, added to the list, and the maxima as combinations of them: weights by neuron."""
+    found = []
+    for u, v in zip(rows[::2], [*rows[1::2], None]):
+        first = len(neurons)
+        neurons += [u, scaled(-1, u)]
+        combination = {first: Fraction(1), first + 1: Fraction(-1)}
+        if v is not None:
+            neurons.append(_minus(v, u))
+            combination[first + 2] = Fraction(1)
+        found.append(combination)
+    return found
+
+
+def _minus(p: Row, q: Row) -> Row:
+    return tuple(a - b for a, b in zip(p, q))

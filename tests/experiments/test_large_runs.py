@@ -1,0 +1,302 @@
+"""Large runs under bad conditions: kills, a full disk, two at once, lost workers; and what the command says before and after."""
+
+import json
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import time
+from types import SimpleNamespace
+
+import pytest
+
+from foldnet.__main__ import main
+from foldnet.data import Stored, stored
+from foldnet.experiments import _command, _workers, runner
+from foldnet.experiments._rows import Rows, RunStopped, key
+
+forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs a child that is forked")
+
+
+def table(path):
+    """All that a run has found, as bytes: cells and results in the order of the cells, nothing twice."""
+    rows = stored("x", path).rows
+    assert len({key(r.cell) for r in rows}) == len(rows)
+    return json.dumps(sorted((key(r.cell), key(r.result)) for r in rows)).encode()
+
+
+def noisy(n):
+    """A cell that takes some milliseconds and whose result is long enough to be cut anywhere."""
+    time.sleep(0.002)
+    draw = random.Random(n)
+    return {"value": draw.random(), "many": [draw.gauss(0, 1) for _ in range(400)]}
+
+
+@forks
+def test_a_hundred_kills_lose_nothing_and_double_nothing(tmp_path):
+    """SIGKILL at a hundred random moments, from before the first line to after the last."""
+    cells, path, draw = [{"n": n} for n in range(400)], tmp_path / "x.jsonl", random.Random(1)
+    expected = table_of(cells, tmp_path)
+    kept = [0]
+    for kill in range(100):
+        child = os.fork()
+        if not child:
+            runner.run(cells, noisy, path, progress=False)
+            os._exit(0)
+        wanted = kept[-1] + draw.randrange(4)  # wait until so many rows are there, or, for 0, strike at once
+        time.sleep(draw.uniform(0, 0.02))
+        while kill % 4 and path.exists() and path.read_bytes().count(b'{"cell"') < min(wanted, 390):
+            time.sleep(draw.uniform(0, 0.004))
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        kept.append(len(stored("x", path).rows) if path.exists() else 0)
+    assert kept == sorted(kept)
+    assert 50 < kept[-1] < 400
+    runner.run(cells, noisy, path, progress=False)
+    assert table(path) == expected
+    assert len(stored("x", path).provenance) > 20
+
+
+def table_of(cells, folder) -> bytes:
+    runner.run(cells, noisy, folder / "whole.jsonl", progress=False)
+    return table(folder / "whole.jsonl")
+
+
+@pytest.mark.parametrize("cut", [1, 5, 300, 5000])
+def test_a_row_cut_anywhere_is_never_read(tmp_path, cut):
+    cells, path = [{"n": n} for n in range(5)], tmp_path / "x.jsonl"
+    expected = table_of(cells, tmp_path)
+    runner.run(cells, noisy, path, progress=False)
+    path.write_bytes(path.read_bytes()[:-cut])
+    assert len(stored("x", path).rows) == (5 if cut == 1 else 4)  # without its last byte, the newline, a row is whole
+    runner.run(cells, noisy, path, progress=False)
+    assert table(path) == expected
+
+
+def forked(work):
+    """The exit status of a child that does this, and what it was stopped by."""
+    ours, theirs = os.pipe()
+    child = os.fork()
+    if not child:
+        try:
+            work()
+        except RunStopped as stopped:
+            os.write(theirs, str(stopped).encode())
+            os._exit(1)
+        os._exit(0)
+    os.close(theirs)
+
+    def end() -> tuple[int, str]:
+        with os.fdopen(ours, "rb") as file:
+            said = file.read().decode()
+        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), said
+
+    return end
+
+
+@forks
+@pytest.mark.parametrize("size", [100, 2_000, 9_001, 20_000])
+def test_a_full_disk_leaves_whole_rows_and_one_sentence(tmp_path, size):
+    import resource
+
+    cells, path = [{"n": n} for n in range(6)], tmp_path / "x.jsonl"
+
+    def full():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+        runner.run(cells, noisy, path, progress=False)
+
+    status, said = forked(full)()
+    assert status == 1
+    assert re.search(r"a row could not be written to .*x.jsonl: File too large; the rows before it are kept, and the same", said)
+    raw = path.read_bytes()
+    assert len(raw) <= size
+    assert raw == b"" or raw.endswith(b"\n")
+    assert len(stored("x", path).rows) == sum(b'"cell"' in line for line in raw.splitlines())
+    runner.run(cells, noisy, path, progress=False)
+    assert table(path) == table_of(cells, tmp_path)
+
+
+def test_the_disk_of_a_small_file_system(tmp_path):
+    """The same with a real file system of 64 kB, where one may be mounted."""
+    room = tmp_path / "room"
+    room.mkdir()
+    mount = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(room)], capture_output=True)
+    if mount.returncode:
+        pytest.skip("nothing may be mounted here")
+    try:
+        with pytest.raises(RunStopped, match="No space left on device"):
+            runner.run([{"n": n} for n in range(200)], noisy, room / "x.jsonl", progress=False)
+        assert (room / "x.jsonl").read_bytes().endswith(b"\n")
+        assert 3 <= len(stored("x", room / "x.jsonl").rows) <= 8
+    finally:
+        subprocess.run(["umount", str(room)], check=True)
+
+
+def test_a_second_run_on_the_same_file_is_refused(tmp_path, capsys):
+    path, cells = tmp_path / "x.jsonl", [{"n": 1}, {"n": 2}]
+    with Rows(path):
+        with pytest.raises(RunStopped, match=r"another run writes to x.jsonl now: wait for it, or stop it and start again"):
+            runner.run(cells, noisy, path, progress=False)
+        assert path.read_bytes() == b""
+    runner.run(cells, noisy, path, progress=False)
+    with Rows(path):  # a finished run is only read
+        assert len(runner.run(cells, noisy, path, progress=False).rows) == 2
+
+
+@forks
+def test_two_processes_at_once(tmp_path):
+    path, cells = tmp_path / "x.jsonl", [{"n": n} for n in range(10)]
+    slow = lambda n: time.sleep(0.2) or {"value": n}  # noqa: E731
+    both = [forked(lambda: runner.run(cells, slow, path, progress=False)) for _ in range(2)]
+    ends = sorted(end() for end in both)
+    assert [status for status, _ in ends] == [0, 1]
+    assert "another run writes to x.jsonl now" in ends[1][1]
+    assert len(stored("x", path).rows) == 10
+    assert len(stored("x", path).provenance) == 1
+
+
+# ---- a cluster -------------------------------------------------------------------------------------------------------------
+
+CLUSTER = """
+import os, signal, sys, time
+from pathlib import Path
+from foldnet.experiments import runner
+def mortal(n, flag):
+    time.sleep(0.02)
+    if n == 39 or (n == 7 and not os.path.exists(flag)):
+        open(flag, "w").close()
+        os.kill(os.getpid(), signal.SIGKILL)
+    if n == 9:
+        raise ArithmeticError("nine is out of order")
+    return {"value": n * n, "worker": os.getpid()}
+if __name__ == "__main__":
+    cells = [{"n": n, "flag": sys.argv[2]} for n in range(40)]
+    try:
+        runner.run(cells, mortal, Path(sys.argv[1]), progress=False, dask="local:2")
+    except runner.CellsFailed as failed:
+        print(failed)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a worker is killed by SIGKILL")
+def test_a_cluster_of_two_of_which_one_is_killed(tmp_path):
+    pytest.importorskip("distributed")
+    path, script, flag = tmp_path / "x.jsonl", tmp_path / "mortal.py", tmp_path / "killed"
+    script.write_text(CLUSTER)
+    settings = {**os.environ, "DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "2"}  # the last cell ends its worker every time
+    done = subprocess.run([sys.executable, script, path, flag], capture_output=True, text=True, timeout=600, env=settings)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert "2 of 40 cells failed" in done.stdout
+    assert "ArithmeticError: nine is out of order" in done.stdout
+    assert flag.exists()
+    result = stored("x", path)
+    assert sorted((r.cell["n"], int(r["value"])) for r in result.rows) == [(n, n * n) for n in range(39) if n != 9]
+    assert [r.error.split(":")[0] for r in result.failed if r.cell["n"] == 39] == ["KilledWorker"]
+    assert len({r["worker"] for r in result.rows}) >= 2
+    assert result.provenance[0]["workers"] == [f"2 on {_workers.hardware()}"]
+
+
+def test_a_worker_with_other_code_is_refused(monkeypatch):
+    monkeypatch.setattr(_workers, "_code_here", lambda: "another")
+    row = _workers._there(noisy, {"n": 1}, "abc", code="ours")
+    assert "result" not in row
+    assert row["error"] == "ValueError: a worker has other code, another instead of ours: install the same there"
+
+
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [("local:none", "local:4, with the number"), ("local:0", "local:4"), ("nowhere", "no Dask scheduler answers at 'nowhere'")],
+)
+def test_addresses_that_are_none(tmp_path, address, said):
+    pytest.importorskip("distributed")
+    with pytest.raises(ValueError, match=said):
+        runner.run([{"n": 1}], noisy, tmp_path / "x.jsonl", dask=address)
+    with pytest.raises(ValueError, match="one job or more, and with dask the cluster has them"):
+        runner.run([{"n": 1}], noisy, tmp_path / "x.jsonl", dask=address, jobs=2)
+
+
+# ---- the command -----------------------------------------------------------------------------------------------------------
+
+CELLS = [{"width": w, "kind": kind, "sizes": [w, 1]} for w in (2, 4, 8) for kind in ("sine", "step")]
+
+
+@pytest.mark.parametrize(
+    ("only", "count"),
+    [
+        ((), 6),
+        (("width=4",), 2),
+        (("width=4,8",), 4),
+        (("width=2,8", "kind=sine"), 2),
+        (("kind=step",), 3),
+        (("sizes=[4,1]",), 2),
+    ],
+)
+def test_a_part_of_the_cells(only, count):
+    chosen = _command.part(CELLS, only)
+    assert len(chosen) == count
+    assert [c for c in CELLS if c in chosen] == chosen
+
+
+@pytest.mark.parametrize(
+    ("only", "said"),
+    [
+        (("width",), r"NAME=VALUE with a name among kind, sizes, width; got 'width'"),
+        (("depth=3",), r"a name among kind, sizes, width; got 'depth=3'"),
+        (("width=3",), r"no cell has width=3; width is one of 2, 4, 8"),
+        (("width=4", "sizes=[8,1]"), r"no cell has sizes=\[8,1\]"),
+    ],
+)
+def test_a_part_that_is_not_there(only, said):
+    with pytest.raises(ValueError, match=said):
+        _command.part(CELLS, only)
+
+
+def test_a_forecast_by_the_rows_there_are(tmp_path):
+    path = tmp_path / "x.jsonl"
+    cells = [{"n": n} for n in range(10)]
+    nothing = _command.forecast(cells, path, Stored([], []))
+    assert "x: 10 cells, 0 of them done" in nothing
+    assert "10 are left; how long one takes is not known" in nothing
+    kept = runner.run(cells[:8], noisy, tmp_path / "old.jsonl", progress=False)
+    kept = Stored(kept.provenance, [SimpleNamespace(cell=r.cell, result=r.result, seconds=60.0) for r in kept.rows])
+    assert "10 are left: about 10.0 minutes one after another, at the speed of the rows stored (2 cells" in _command.forecast(
+        cells, path, kept
+    )
+    runner.run(cells[:3], noisy, path, progress=False)
+    path.write_text(re.sub(r'"seconds": [\d.]+', '"seconds": 30.0', path.read_text()))  # as on a machine twice as fast
+    said = _command.forecast(cells, path, kept)
+    assert "10 cells, 3 of them done" in said
+    assert "stored in book/data: 8 of them, 8.0 minutes of work" in said
+    assert "7 are left: about 3.5 minutes one after another, at the speed of the rows done here" in said
+    assert "(2 cells taken as the mean of the others)" in said
+    grows = float(re.search(r"about ([\d.]+) kB on a disk with [\d.]+ [GMk]B free", said)[1]) * 1000
+    before = path.stat().st_size
+    runner.run(cells, noisy, path, progress=False)
+    assert grows == pytest.approx(path.stat().st_size - before, rel=0.1)
+    assert _command.forecast(cells, path, kept).endswith("nothing is left to do")
+
+
+def test_the_command_says_what_it_would_do(capsys):
+    assert main(["sweep", "weight_scale", "--dry-run"]) == 0
+    said = capsys.readouterr().out
+    assert "weight_scale: 3 cells" in said
+    assert "stored in book/data: 3 of them" in said
+    assert main(["sweep", "weight_scale", "--dry-run", "--only", "optimizer=gd"]) == 0
+    assert "weight_scale: 1 cells" in capsys.readouterr().out
+    assert main(["sweep", "weight_scale", "--only", "optimizer=gd", "--store"]) == 2
+    assert "a part of a run is not stored" in capsys.readouterr().err
+
+
+def test_a_line_now_and_then_where_there_is_no_terminal(tmp_path, capfd, monkeypatch):
+    monkeypatch.setattr(runner, "BETWEEN", 0)
+    monkeypatch.setitem(sys.modules, "ipykernel", None)
+    monkeypatch.delitem(sys.modules, "ipykernel")
+    runner.run([{"n": n} for n in range(2)], noisy, tmp_path / "x.jsonl", progress=False)
+    runner.run([{"n": n} for n in range(5)], noisy, tmp_path / "x.jsonl")
+    lines = capfd.readouterr().err.splitlines()
+    assert [line.split(",")[0] for line in lines] == [f"x: {n} of 5 cells" for n in (3, 4, 5)]
+    assert re.search(r"\d a minute, 0\.0 minutes left$", lines[0])
+    assert lines[-1].endswith("a minute, done")
