@@ -365,6 +365,38 @@ def test_all_stages_run_and_one_failure_fails_the_whole(monkeypatch, capsys):
         check.main(["five"])
 
 
+FICKLE = """
+import pathlib, pytest
+
+def fails(name, times):
+    path = pathlib.Path(__file__).with_name(name)
+    path.write_text(path.read_text() + "x" if path.exists() else "x")
+    assert len(path.read_text()) > times
+
+def test_first(): fails("first", 1)
+def test_sound(): pass
+@pytest.mark.parametrize("i", range(OFTEN))
+def test_wrong(i): fails(f"wrong{i}", TIMES)
+"""
+
+
+@pytest.mark.parametrize(
+    ("often", "times", "said"),
+    [(0, 0, "ok, BUT 1 only when repeated"), (1, 9, "FAILED (exit"), (3, 1, "FAILED (exit"), (2, 1, "ok, BUT 3")],
+    ids=["one by chance", "one always", "too many", "three by chance"],
+)
+def test_a_test_that_fails_by_chance_is_repeated_and_named(often, times, said, tmp_path, monkeypatch, capfd):
+    tests = tmp_path / "test_fickle.py"
+    tests.write_text(FICKLE.replace("OFTEN", str(often)).replace("TIMES", str(times)))
+    (tmp_path / "pytest.ini").write_text("[pytest]")
+    monkeypatch.setattr(check, "CACHE", tmp_path / "cache")
+    command = [sys.executable, "-m", "pytest", "-q", "-c", tmp_path / "pytest.ini", "--rootdir", tmp_path, "-n", "2", tests]
+    _, outcome, _ = check.run("package", [command], 2)
+    assert outcome.startswith(said)
+    assert ("passed only when repeated alone: test_fickle.py::test_first" in capfd.readouterr().out) == said.startswith("ok")
+    assert (tmp_path / "first").read_text() == ("x" if often == 3 else "xx")
+
+
 def test_a_missing_browser_is_told_and_no_failure(monkeypatch, capsys):
     monkeypatch.setattr(check, "browser", lambda: None)
     _, outcome, _ = check.run("browser", [["false"]], 2)
