@@ -21,7 +21,7 @@ from .runner import short
 
 LOSSES, LEAKS, BATCHES = ("mse", "bce"), (0.0, 0.01, 0.1), (1000, 100, 10)
 R1, LR, EPOCHS, POINTS = 0.5, 0.01, 1000, 1000
-NETWORKS, OTHERS, RAYS = 256, 128, 720
+NETWORKS, BLOCK, OTHERS, RAYS = 1024, 256, 128, 720
 DIMENSIONS, MANY = range(2, 9), 10_000
 STARTS = ("torch", "he", "glorot")
 # the shell begins at so many radii of the ball, and ends at so many times that
@@ -35,13 +35,14 @@ SPAN, LONGER = 100, 300  # epochs of 100 steps: as many steps as batches of 100 
 def cells() -> list[dict]:
     """The 36 settings of the plane, two readings of Figure 4.8, some of it longer, some of the plane from other starts."""
     plane: list[dict] = [
-        {"loss": loss, "leak": leak, "batch": batch, "normalized": normalized, "start": "torch"}
+        {"loss": loss, "leak": leak, "batch": batch, "normalized": normalized, "start": "torch", "networks": NETWORKS}
         for loss in LOSSES
         for leak in LEAKS
         for batch in BATCHES
         for normalized in (False, True)
     ]
-    others = [{**c, "start": s} for s in STARTS[1:] for c in plane if c["batch"] == 100 and c["leak"] < 0.1]
+    some = [{k: c[k] for k in c if k != "networks"} for c in plane if c["batch"] == 100 and c["leak"] < 0.1]
+    others = [{**c, "start": s} for s in STARTS[1:] for c in some]
     ball = [{"dimension": n, "leak": leak, "epochs": SPAN} for leak in LEAKS[:2] for n in DIMENSIONS]
     first, second = ([{**c, "radii": radii} for c in ball] for radii in RADII)
     longer = [{"dimension": n, "leak": 0.0, "radii": "octahedron", "epochs": LONGER} for n in (2, 3, 4)]
@@ -52,13 +53,20 @@ def cell(**setting) -> dict:
     return space(**setting) if "dimension" in setting else plane(**setting)
 
 
-def plane(loss: str, leak: float, batch: int, normalized: bool, start: str, networks: int | None = None) -> dict:
+def plane(loss: str, leak: float, batch: int, normalized: bool, start: str, networks: int = OTHERS) -> dict:
     """Networks 2-3-1 after 1,000 epochs. `correct`: points of 1,000 that each gets right; `corners`, `inner`, `outer`: its fence.
 
     The radii are in units of the ball's. `ever`: how many were successful at the end or after any hundred epochs before it.
+    They come in blocks of 256, each with a seed of its own: the first networks are the same, however many there are.
     """
-    networks = networks or (NETWORKS if start == "torch" else OTHERS)
-    seed = _seed(loss, leak, batch, normalized, start)
+    setting = (loss, leak, batch, normalized, start)
+    seeds = [_seed(*setting, *([block] if block else [])) for block in range(-(-networks // BLOCK))]
+    sizes = [min(BLOCK, networks - BLOCK * block) for block in range(len(seeds))]
+    blocks = [_block(*setting, networks=size, seed=seed) for size, seed in zip(sizes, seeds, strict=True)]
+    return {name: sum((block[name] for block in blocks), 0 if name == "ever" else []) for name in blocks[0]}
+
+
+def _block(loss: str, leak: float, batch: int, normalized: bool, start: str, networks: int, seed: int) -> dict:
     x, y = data(2, POINTS, networks, seed, *RADII["octahedron"](2))
     scale = spread(x) if normalized else torch.ones(networks, 1, 1)
     x = x / scale

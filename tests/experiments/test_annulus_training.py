@@ -73,3 +73,14 @@ def test_cells_are_the_36_settings_14_points_of_figure_4_8_and_26_others():
     assert run.successes([949, 950, 1000], 950) == 2
     inside = run.inside(SQUARE, "mse")
     assert inside.biases[1].item() == SQUARE.biases[1].item() - 0.5
+
+
+def test_the_first_networks_are_the_same_however_many_there_are(monkeypatch):
+    monkeypatch.setattr(run, "BLOCK", 2)
+    monkeypatch.setattr(run, "EPOCHS", 100)
+    setting = {"loss": "bce", "leak": 0.01, "batch": 1000, "normalized": False, "start": "torch"}
+    few, many = (run.cell(**setting, networks=networks) for networks in (2, 5))
+    assert len(many["correct"]) == len(many["inner"]) == 5
+    assert many["correct"][:2] == few["correct"]
+    assert many["outer"][:2] == few["outer"]
+    assert len(set(many["correct"])) > 2, "each block has a seed of its own"
