@@ -270,3 +270,16 @@ def test_a_judge_that_hangs_over_a_file_is_ended_too(nano, tmp_path, monkeypatch
     assert {name: row["by tests"] for name, row in rows.items()} == {"anna": "2", "ben": "0"}
     assert rows["ben"]["notes"].startswith("not graded: the judge did not come back from the file, and was ended")
     assert {row["by tests"] for row in grade.grade(nano, folder, out, QUICK)} == {"2"}
+
+
+def test_a_judge_that_is_put_aside_at_any_moment_is_waited_for(nano, tmp_path, monkeypatch):
+    """A busy machine may stop a judge wherever it is, also between two signs of life."""
+    said = grade.Pulse.__call__
+
+    def put_aside(pulse, what, seconds):
+        said(pulse, what, seconds)
+        time.sleep(0.2)
+
+    monkeypatch.setattr(grade.Pulse, "__call__", put_aside)
+    (row,) = grade.grade(nano, hand_in(tmp_path / "in", anna=notebook(nano)), tmp_path / "out", LIMITS)
+    assert (row["by tests"], row["notes"]) == ("2", "")

@@ -161,7 +161,7 @@ def test_each_student_is_judged_by_their_own_numbers(lines, tmp_path):
     for name, made in handed.items():
         (tmp_path / "in" / f"{name}.ipynb").write_text(json.dumps(made), encoding="utf-8")
     rows = {row["student"]: row for row in grade.grade(lines, tmp_path / "in", tmp_path / "out", LIMITS)}
-    assert {name: row["by tests"] for name, row in rows.items()} == {"anna": "5", "ben": "1", "cleo": "1", "dora": "5"}
+    assert {name: row["by tests"] for name, row in rows.items()} == {"anna": "5", "ben": "1", "cleo": "1", "dora": "5"}, rows
     assert "nobody in variants.csv has this name" in rows["dora"]["notes"]
     assert "changed cells put back: line-values" in rows["cleo"]["notes"]
 

@@ -218,7 +218,7 @@ def begun(problems, handed: Handed, release, book: Book, limits: Limits, rules: 
 def examined(problems, handed: Handed, release, limits: Limits, rules: str, scratch: Path, pulse: Pulse) -> dict:
     """Restore, run and judge one submission; its record."""
     start, own = time.monotonic(), time.process_time()
-    pulse("the numbers of this variant", PATIENCE * limits.cells if handed.seed is not None else 0)
+    pulse("the numbers of this variant", PATIENCE * limits.cells)
     own_set = problems.variant(handed.seed)
     if own_set is not problems:
         problems, release = own_set, make.release(own_set)
