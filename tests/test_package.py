@@ -37,7 +37,7 @@ BELOW = {
     "boolean": {"_compiled", "nets", "plots", "train", "geometry", "data"},
     "splines": {"_compiled", "nets", "plots", "train", "geometry", "data"},
     "growth": {"nets", "plots", "training", "train", "geometry", "data"},
-    "experiments": {"nets", "plots", "train", "geometry", "boolean", "splines", "growth", "data", "_paths"},
+    "experiments": {"nets", "plots", "train", "training", "geometry", "boolean", "splines", "growth", "data", "_paths"},
     "live": {"nets", "plots", "train", "geometry", "boolean", "splines", "growth"},
     "__init__": {"nets"},
     "__main__": {"claims", "ledger", "plan", "experiments", "boolean", "_paths"},

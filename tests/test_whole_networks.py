@@ -8,6 +8,7 @@ one, with a loop over the batch, and with double precision.
 import functools
 import importlib
 import inspect
+import itertools
 import linecache
 import pkgutil
 from collections.abc import Callable
@@ -19,7 +20,7 @@ import pytest
 import torch
 
 import foldnet
-from foldnet.boolean import optima, optima_symbolic
+from foldnet.boolean import optima, optima_symbolic, pruning
 from foldnet.boolean.constructions import wrong_corners
 from foldnet.geometry import boundaries, cells, grid, pieces, regions, solids, tropical
 from foldnet.growth import amplitude, expressivity, fold_loop, folding, methods, neurons, tiny, typical, wander, widen
@@ -286,6 +287,59 @@ def right(net, z):
     return (z.argmax(-1) == Y).double().mean(-1)
 
 
+CORNERS, XOR = torch.tensor([[-1.0, -1.0], [-1.0, 1.0], [1.0, -1.0], [1.0, 1.0]], dtype=torch.float64), [0, 1, 1, 0]
+
+
+def bits(z, y):
+    return torch.nn.functional.binary_cross_entropy_with_logits(z, y, reduction="none").mean((-1, -2))
+
+
+def some_neurons(net, chosen):
+    """The outputs of a network of which only these neurons of the first layer count, by hand: `(*batch, choices, n, out)`."""
+    h, found = bend(net, layers(net, X)[0]), []
+    for neurons_kept in chosen:
+        mask = torch.zeros(net.sizes[1], dtype=net.dtype)
+        mask[list(neurons_kept)] = 1
+        found.append(after(net, (h * mask) @ net.weights[1].mT + net.biases[1].unsqueeze(-2), 1))
+    return torch.stack(found, -3)
+
+
+def singles(net):
+    return [net[i] for i in range(len(net.biases[0]))] if net.batch_shape else [net]
+
+
+def least_widths(net):
+    found = torch.tensor(pruning.prune_wide(singles(net), XOR, epochs=30))
+    return found if net.batch_shape else found[0]
+
+
+def least_by_hand(net):
+    if net.batch_shape:
+        return torch.stack([least_by_hand(one) for one in singles(net)])
+    tried = 0
+    for width in range(1, net.sizes[1] + 1):
+        chosen = list(itertools.combinations(range(net.sizes[1]), width))
+        tried += len(chosen)
+        good = 0
+        for c in chosen:
+            at = list(c)
+            layers_kept = [net.weights[0][at], net.weights[1][:, at]], [net.biases[0][at], net.biases[1]]
+            part = ReLUNet(*layers_kept, net.leak)
+            vector = by_optim(part, CORNERS, torch.tensor(XOR, dtype=net.dtype)[:, None], bits, 30, 0.025)
+            out = layers(part.with_vector(vector), CORNERS)[-1][:, 0]
+            good += bool(((out > 0) == (torch.tensor(XOR) > 0)).all())
+        if good:
+            return torch.tensor((width, good, tried))
+    return torch.tensor((0, 0, tried))
+
+
+def pruned_deep(net):
+    """Work and length of each pruning, and whether what is left is still a solution or nothing was taken away."""
+    found = pruning.prune_deep(singles(net), XOR, epochs=(20,))
+    rows = torch.tensor([[s.work, len(s.path), bool(pruning.solves(s.net, XOR)) or len(s.path) == 1] for s in found])
+    return rows if net.batch_shape else rows[0]
+
+
 SLOPPY = ("growth.amplitude.best_amplitude", "growth.methods.optimal", "growth.tiny.widened", "growth.neurons.optimal_neurons")
 BLIND = "its result is made of sizes or of data, and a network in it keeps its leak"
 LINE_NET = (1, 5, 1)
@@ -312,6 +366,32 @@ TRIALS = {
     "boolean.optima.levels": Trial(optima.levels, (1, 2, 1), same=True),
     "boolean.optima.node_cases": Trial(optima.node_cases, (1, 2, 1)),
     "boolean.optima_symbolic.matches": Trial(lambda net: optima_symbolic.matches(net, optima_symbolic.TABLE[0], 1e-5), (1, 2, 1)),
+    "boolean.pruning.targets": Trial(lambda net: pruning.targets(XOR, net), blind=BLIND),
+    "boolean.pruning.solves": Trial(lambda net: pruning.solves(net, XOR), (2, 4, 1), same=True),
+    "boolean.pruning.tuned": Trial(
+        lambda net: pruning.tuned(net, XOR, 4).net.vector(),
+        (2, 4, 1),
+        truth=lambda net, r: [(r, by_optim(net, CORNERS, torch.tensor(XOR, dtype=net.dtype)[:, None], bits, 4, 0.025))],
+    ),
+    "boolean.pruning.kept": Trial(
+        lambda net: pruning.kept(net, 0, [[0, 2], [1, 3]])(X),
+        truth=lambda net, r: [(r, some_neurons(net, [[0, 2], [1, 3]]))],
+    ),
+    "boolean.pruning.subnetworks": Trial(
+        lambda net: pruning.subnetworks(net, 2)(X),
+        truth=lambda net, r: [(r, some_neurons(net, itertools.combinations(range(4), 2)))],
+    ),
+    "boolean.pruning.without_layer": Trial(
+        lambda net: pruning.without_layer(net, 0)(X),
+        truth=lambda net, r: [(r, after(net, layers(net, X)[0] @ net.weights[1].mT + net.biases[1].unsqueeze(-2), 1))],
+    ),
+    "boolean.pruning.padded": Trial(
+        lambda net: pruning.padded(net, [w + 2 for w in net.sizes[1:-1]])(X), truth=lambda net, r: [(r, layers(net, X)[-1])]
+    ),
+    "boolean.pruning.prune_wide": Trial(least_widths, (2, 4, 1), truth=lambda net, r: [(r, least_by_hand(net))]),
+    "boolean.pruning.prune_deep": Trial(
+        pruned_deep, (2, 4, 1), truth=lambda net, r: [(r[..., 2], torch.ones(net.batch_shape))], drawn=True
+    ),
     "geometry.boundaries.segment": Trial(lambda net: boundaries.segment(net, X), same=True),
     "geometry.boundaries.logits": Trial(lambda net: boundaries.logits(net, X), same=True),
     "geometry.boundaries.margin": Trial(lambda net: boundaries.margin(net, X), same=True),

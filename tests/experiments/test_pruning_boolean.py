@@ -1,0 +1,49 @@
+"""The run behind pruning on parity: small cells of each kind."""
+
+import numpy as np
+
+from foldnet.boolean.functions import parity
+from foldnet.boolean.pruning import solves, tuned
+from foldnet.experiments import pruning_boolean as run
+
+
+def test_a_table_of_two_digits():
+    found = run.wide(2, 0, widths=(2, 4, 6), trials=3, epochs=400)
+    pruned, successes, tried = (np.array(found[k]) for k in ("pruned", "successes", "tried"))
+    assert pruned.shape == (3, 3)
+    for i, w in enumerate((2, 4, 6)):
+        starts = run.start((2, w, 1), 3, [1, 2, w, 0])
+        right = solves(tuned(starts, parity(2), 400, run.SURE).net, parity(2)).tolist()
+        assert [t > 0 for t in tried[i].tolist()] == right
+    assert set(pruned.flatten().tolist()) <= {0, 2, 3, 4}  # one neuron is monotone along its direction: never two digits
+    assert ((successes > 0) == (pruned > 0)).all()
+
+
+def test_the_costs_keep_their_books():
+    found = run.cost(0, networks=40, epochs=1500, marks=5)
+    n = found["solved"]
+    assert 0 < n < 40
+    for way in ("tuned", "rewound", "fresh"):
+        assert np.shape(found["successes"][way]) == (n,)
+        assert 0 < found["epochs"][way] <= 1500
+    total = sum(found["successes"]["tuned"])
+    assert len(found["rank"]) == len(found["after"]) == total
+    assert np.array(found["curves"]).size == 6 * total
+    assert found["largest"] <= n
+    small = run.direct((6,), 0.0, 0, networks=30, epochs=1500)
+    assert small["networks"] == 30
+    assert 10 <= small["solved"] <= 30
+
+
+def test_deep_networks_end_small_and_right():
+    found = run.deep(2, 4, 2, 0, networks=2, prunings=2, tuning=(30, 200))
+    assert len(found["hidden"]) == 2 * found["solved"] == found["sure"]
+    for hidden, steps in zip(found["hidden"], found["length"]):
+        widths = [int(w) for w in hidden.split("-")]
+        assert sum(widths) >= 2
+        assert steps == 8 - sum(widths)
+
+
+def test_the_cells_are_all_different():
+    cells = run.cells()
+    assert len({str(c) for c in cells}) == len(cells)
