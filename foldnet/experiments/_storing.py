@@ -73,8 +73,15 @@ def _packed(value, name: str, part: list[np.ndarray]):
         return [_packed(v, name, part) for v in value]
     if not isinstance(value, np.ndarray) or value.size < LONG:
         return value
-    part.append(value.reshape(-1))
+    part.append(_small(value).reshape(-1))
     return {"array": name, "start": sum(map(len, part)) - value.size, "shape": value.shape}
+
+
+def _small(value: np.ndarray) -> np.ndarray:
+    """Whole numbers in the smallest type that holds them."""
+    if value.dtype.kind not in "iu":
+        return value
+    return value.astype(np.result_type(np.min_scalar_type(value.min()), np.min_scalar_type(value.max())))
 
 
 def _lines(lines: list[dict]) -> bytes:

@@ -5,9 +5,12 @@ from itertools import product
 
 import numpy as np
 import pytest
+from scipy.stats import spearmanr
 
+from foldnet.boolean import difficulty, functions, swaps
+from foldnet.boolean.training import attempts
 from foldnet.data import stored
-from foldnet.experiments import parity_width, xor_optima
+from foldnet.experiments import boolean_training, five_inputs, parity_width, xor_optima
 
 
 @pytest.mark.parametrize(("width", "leak"), [(1, "0"), (1, "1/2"), (2, "0"), (2, "1/10")])
@@ -42,3 +45,74 @@ def test_a_cell_of_xor_optima_counts_every_network_once(monkeypatch):
     assert all(rows <= regions for rows, regions in zip(found["rows"], found["regions"]))
     before = stored("xor_optima").row(**xor_optima.setup()).result["first"]
     assert np.mean(np.array(before) == found["first"]) > 0.99  # a sign near zero may fall either way on another machine
+
+
+def test_boolean_training_has_every_shape_once_and_the_small_ones_first():
+    cells = boolean_training.cells()
+    four = [c for c in cells if c["task"] == "classes" and c["biases"] == "torch"]
+    assert len({(c["leak"], c["width"], c["depth"]) for c in four}) == len(four) == 2 * 45
+    assert min(c["trials"] for c in four) == 1000
+    assert {(c["width"], c["depth"]) for c in four if c["trials"] == 10_000} >= {(3, 1), (2, 2), (4, 1), (3, 2)}
+    assert cells[0]["trials"] == 10_000
+
+
+def test_a_cell_of_boolean_training_counts_by_class():
+    cell = boolean_training.classes_cell(0.1, 3, 1) | {"trials": 4}
+    found = boolean_training.cell(**cell, epochs=300)
+    again = attempts(functions.tables(functions.classes(4), 4), 3, 1, 0.1, 4, 300, seed=31_500)
+    assert found["solved"].tolist() == again.solved.sum(1).tolist() == found["first"].tolist()
+    assert found["epochs"].tolist() == sorted(found["epochs"].tolist())
+    hard = np.argmax(functions.classes(4) == 27030)
+    assert found["solved"][hard] < found["solved"].mean()
+
+
+def test_the_cells_of_more_inputs():
+    found = boolean_training.cell(task="families", inputs=5, width=3, depth=1, trials=2, epochs=40)
+    assert len(found["solved"]) == len(found["right"]) == 323
+    assert (found["right"] >= 10).all()
+    assert (found["right"] <= 32).all()
+    assert len(boolean_training.cell(task="sizes", inputs=6, width=2, depth=2, functions=3, trials=2, epochs=10)["solved"]) == 4
+
+
+def test_a_cell_of_five_inputs(monkeypatch, tmp_path):
+    some = functions.classes(5)[::7000]
+    t = functions.tables(some, 5)
+    known = {"number": some.astype(np.uint32), "swaps": swaps.swaps(t).astype(np.uint8), **difficulty.measures(t)}
+    monkeypatch.setattr(five_inputs, "table_of_measures", lambda: known)
+    found = five_inputs.cell(0.1, 4, 1, every=1, epochs=250, trials=6)
+    again = attempts(t, 4, 1, 0.1, 6, 250, seed=41_500).counts
+    assert found["solved"].tolist() == again.tolist()
+    assert found["sample"].tolist() == again[::20].tolist()
+    assert found["mean"] == pytest.approx(again.mean() / 6, rel=1e-5)
+    for name, (unit, _) in five_inputs.BINS.items():
+        assert found["by"][name].sum() == len(some)
+        assert (found["by"][name].sum(0) == np.bincount(again, minlength=7)).all()
+        mean = (found["by"][name].sum(1) * np.arange(len(found["by"][name]))).sum() / len(some)
+        assert mean == pytest.approx(np.floor(known[name] * unit + 1e-9).mean())
+        assert found["ranks"][name] == pytest.approx(spearmanr(known[name], again)[0], abs=1e-5)
+    assert [row[1] for row in found["hardest"]] == sorted(again)[:20]
+    assert found["easiest"][0][1] == again.max()
+    assert "solved" not in five_inputs.cell(0.0, 3, 1, every=1, epochs=5, trials=2)
+
+
+def test_measures_of_five_inputs_are_made_once_and_kept(monkeypatch, tmp_path):
+    monkeypatch.setattr(five_inputs._paths, "repository", lambda: tmp_path)
+    monkeypatch.setattr(five_inputs, "classes", lambda n: np.array([1, 27030, 2**31], dtype=np.uint64))
+    five_inputs.table_of_measures.cache_clear()
+    known = five_inputs.table_of_measures()
+    five_inputs.table_of_measures.cache_clear()
+    monkeypatch.setattr(five_inputs, "classes", lambda n: [])
+    again = five_inputs.table_of_measures()
+    five_inputs.table_of_measures.cache_clear()
+    assert known.keys() == again.keys() == {"number", *five_inputs.NAMES}
+    assert all(np.array_equal(known[k], again[k]) for k in known)
+    assert known["swaps"].tolist() == [swaps.swaps(int(f), 5) for f in (1, 27030, 2**31)]
+
+
+def test_every_five_input_class_is_trained_in_every_main_cell():
+    cells = five_inputs.cells()
+    assert {(c["leak"], c["width"]) for c in cells if c["depth"] == 1 and c["every"] == 1} == {
+        (leak, w) for leak in (0.0, 0.1) for w in range(3, 9)
+    }
+    assert any(c["depth"] == 2 for c in cells)
+    assert len(cells) == len({str(c) for c in cells})

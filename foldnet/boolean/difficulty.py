@@ -1,0 +1,96 @@
+"""What goes with difficulty: measures of functions, rank correlations, intervals, and a fit judged on what it has not seen.
+
+(boolean/training)
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .functions import corners, degree, entropy, fourier, influence, influences, inputs_of, table
+
+Z = 1.959964  # 95 % of a normal distribution lie within so many standard deviations
+
+
+def interval(successes, trials) -> tuple[np.ndarray, np.ndarray]:
+    """Wilson's 95 % interval for a probability after so many successes in so many trials; 0 in 100 leaves up to 0.037."""
+    k, n = np.asarray(successes, dtype=float), np.asarray(trials, dtype=float)
+    if ((k < 0) | (k > n) | (n < 1)).any():
+        raise ValueError("successes are between 0 and the number of trials, which is at least 1")
+    middle, half = (k + Z**2 / 2) / (n + Z**2), Z * np.sqrt(k * (n - k) / n + Z**2 / 4) / (n + Z**2)
+    return np.maximum(middle - half, 0), np.minimum(middle + half, 1)
+
+
+def at_least_once(rate, trials: int) -> np.ndarray:
+    """The probability that at least one of so many trials succeeds, if each does with this probability."""
+    return -np.expm1(trials * np.log1p(-np.minimum(np.asarray(rate, dtype=float), 1 - 1e-16)))
+
+
+def measures(f, n: int | None = None) -> dict[str, np.ndarray]:
+    """Degree, influence, entropy and the number of corners in the smaller class of each table, `(*batch,)`."""
+    t = table(f, n)
+    ones = t.sum(-1, dtype=np.int64)
+    return {
+        "degree": degree(t),
+        "influence": influence(t),
+        "entropy": entropy(t),
+        "balance": np.minimum(ones, t.shape[-1] - ones),
+    }
+
+
+def spectrum(f, n: int | None = None) -> np.ndarray:
+    """The share of the squared Fourier coefficients at each size of S, `(*batch, n + 1)`; the influence is its mean size."""
+    squares = fourier(f, n) ** 2
+    sizes = corners(inputs_of(squares), low=0).sum(1)
+    return np.stack([squares[..., sizes == k].sum(-1) for k in range(sizes.max() + 1)], axis=-1)
+
+
+def features(f, swaps) -> np.ndarray:
+    """What a fitted combination may use, `(functions, m)`: all measures, the spectrum, the single influences, products of two."""
+    t = table(f)
+    known, single = measures(t), np.sort(influences(t), axis=-1)
+    columns = [np.asarray(swaps, dtype=float), *(known[k].astype(float) for k in ("degree", "entropy", "balance"))]
+    plain = np.column_stack([*columns, spectrum(t)[:, :-1], single])
+    scaled = (plain - plain.mean(0)) / np.where(plain.std(0) > 0, plain.std(0), 1)
+    first, second = np.triu_indices(scaled.shape[1])
+    return np.column_stack([np.ones(len(t)), scaled, scaled[:, first] * scaled[:, second]])
+
+
+# ---- ranks -------------------------------------------------------------------------------------------------------------------
+
+
+def ranks(values) -> np.ndarray:
+    """Ranks from 0; those that are equal share the mean of theirs."""
+    _, place, count = np.unique(np.round(np.asarray(values, dtype=float), 9), return_inverse=True, return_counts=True)
+    return (np.cumsum(count) - (count + 1) / 2)[place]
+
+
+def rank_correlation(a, b) -> float:
+    """Spearman's coefficient, with shared ranks for ties; 0 where one of the two does not vary."""
+    a, b = ranks(a), ranks(b)
+    spread = a.std() * b.std()
+    return float(((a - a.mean()) * (b - b.mean())).mean() / spread) if spread else 0.0
+
+
+def rank_interval(a, b, draws: int = 1000, seed: int = 0) -> tuple[float, float]:
+    """A 95 % interval for the rank correlation, if the functions were drawn from many: the percentile bootstrap."""
+    a, b, rng = np.asarray(a), np.asarray(b), np.random.default_rng(seed)
+    found = [rank_correlation(a[k], b[k]) for k in (rng.integers(0, len(a), len(a)) for _ in range(draws))]
+    return float(np.quantile(found, 0.025)), float(np.quantile(found, 0.975))
+
+
+def ceiling(first, second) -> float:
+    """The largest rank correlation with the mean of two halves that their own agreement leaves room for (Spearman, Brown)."""
+    halves = max(rank_correlation(first, second), 0.0)
+    return float(np.sqrt(2 * halves / (1 + halves)))
+
+
+def held_out(x, y, seed: int = 0, ridge: float = 1e-3) -> np.ndarray:
+    """Predictions of y `(k,)` from features x `(k, m)`, each by least squares on the half that it does not belong to."""
+    x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
+    half = np.random.default_rng(seed).permutation(len(y)) % 2 == 0
+    guess = np.empty(len(y))
+    for chosen in (half, ~half):
+        a = x[~chosen]
+        guess[chosen] = x[chosen] @ np.linalg.solve(a.T @ a + ridge * np.eye(a.shape[1]) * len(a), a.T @ y[~chosen])
+    return guess

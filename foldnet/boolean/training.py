@@ -1,0 +1,141 @@
+"""Train many small networks on Boolean functions and count who gets every corner right. (boolean/training)
+
+The setting of the dissertation's Section 3.4: inputs in {-1, 1}, He's normal weights, binary cross-entropy with logits, Adam.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from math import log
+
+import numpy as np
+import torch
+
+from ..nets import ReLUNet
+from ..train import fit
+from .functions import corners, inputs_of, parity, table
+
+LR, EPOCHS, LEAKY = 0.025, 4000, 0.1
+ROOM = {"cpu": 4e8, "cuda": 3e10}  # bytes that one call of `fit` may take
+LOOK = 100_000_000  # activations of a layer that are looked at together
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What became of networks `(functions, trials)`: all corners right or not, how many were right, and when they stopped."""
+
+    solved: np.ndarray
+    right: np.ndarray
+    epochs: np.ndarray
+
+    @property
+    def counts(self) -> np.ndarray:
+        """Successes of each function, `(functions,)`."""
+        return self.solved.sum(1)
+
+
+def rectangle(n: int, width: int, depth: int) -> tuple[int, ...]:
+    """The sizes of a network of n inputs with `depth` hidden layers of one width: `(4, 3, 3, 1)` for 4, 3, 2."""
+    return (n, *[width] * depth, 1)
+
+
+def initial(
+    sizes: Sequence[int], batch: Sequence[int], leak: float = LEAKY, seed: int = 0, device: str = "cpu", biases: str = "torch"
+) -> ReLUNet:
+    """Random networks in single precision: He's normal weights, biases uniform as torch.nn.Linear has them, or `"zero"`.
+
+    The source does not say how the biases begin. On the CPU the numbers are the same on every machine; a GPU draws its own.
+    """
+    if biases not in ("torch", "zero"):
+        raise ValueError(f"biases are 'torch' or 'zero'; got {biases!r}")
+    if device == "cpu":
+        weights = list(ReLUNet.random(sizes, batch, "he", seed=2 * seed, dtype=torch.float32).weights)
+        offsets = list(ReLUNet.random(sizes, batch, "torch", seed=2 * seed + 1, dtype=torch.float32).biases)
+    else:
+        weights, offsets = drawn_there(sizes, batch, seed, device)
+    return ReLUNet(weights, [b if biases == "torch" else torch.zeros_like(b) for b in offsets], leak)
+
+
+def drawn_there(sizes: Sequence[int], batch: Sequence[int], seed: int, device: str) -> tuple[list, list]:
+    """The weights and biases of `initial` from the device's own generator: millions of networks need not cross the bus."""
+    source = torch.Generator(device).manual_seed(seed)
+    weights, biases = [], []
+    for i, o in pairwise(sizes):
+        weights.append(torch.randn((*batch, o, i), generator=source, device=device) * (2 / i) ** 0.5)
+        biases.append((2 * torch.rand((*batch, o), generator=source, device=device) - 1) / i**0.5)
+    return weights, biases
+
+
+def enough(n: int) -> float:
+    """A mean loss at which no corner can be wrong: a wrong one costs log 2 or more, and the mean is over 2**n corners."""
+    return log(2) / 2**n
+
+
+def attempts(
+    f,
+    width: int,
+    depth: int = 1,
+    leak: float = LEAKY,
+    trials: int = 100,
+    epochs: int = EPOCHS,
+    seed: int = 0,
+    device: str = "cpu",
+    biases: str = "torch",
+    low: int = -1,
+    engine: str = "auto",
+) -> Outcome:
+    """Train `trials` networks on each of the functions, tables `(functions, 2**n)`, for at most `epochs` epochs.
+
+    A network is stopped once its loss says that all corners are right, and has succeeded if they are when it ends. Inputs have
+    the digits `low` and 1. So many functions as fit into memory are taken at a time, each portion with a seed of its own.
+    """
+    t = table(f)
+    t = t.reshape(-1, t.shape[-1])
+    n = inputs_of(t)
+    sizes, x = rectangle(n, width, depth), torch.tensor(corners(n, low), dtype=torch.float32, device=device)
+    at_once = max(1, int(ROOM[torch.device(device).type] / (trials * _bytes(sizes))))
+    parts = []
+    for portion, start in enumerate(range(0, len(t), at_once)):
+        chosen = t[start : start + at_once]
+        nets = initial(sizes, (len(chosen), trials), leak, seed + 1009 * portion, device, biases)
+        y = torch.tensor(chosen, dtype=torch.float32, device=device)[:, None, :, None]
+        mark = max(1, epochs)
+        done = fit(nets, x, y, loss="bce", lr=LR, epochs=epochs, until=enough(n), every=mark, progress=False, engine=engine)
+        right = _right(done.net, x, y).masked_fill_(done.diverged, 0)
+        parts.append([v.cpu().numpy() for v in (right == 2**n, right, done.epochs_run)])
+    return Outcome(*(np.concatenate(p) for p in zip(*parts)))
+
+
+def _right(nets: ReLUNet, x, y) -> torch.Tensor:
+    """How many corners each network puts on the right side, `(functions, trials)`, some functions at a time."""
+    at_once = max(1, LOOK // (nets.batch_shape[1] * len(x) * max(nets.sizes)))
+    found = []
+    for start in range(0, len(y), at_once):
+        part = slice(start, start + at_once)
+        some = nets.with_layers([w[part] for w in nets.weights], [b[part] for b in nets.biases])
+        found.append(((some(x) > 0) == (y[part] > 0.5)).sum((-2, -1)).int())
+    return torch.cat(found)
+
+
+def _bytes(sizes: Sequence[int]) -> int:
+    """About what one network takes while it is trained: parameters, moments and copies, its targets, activations."""
+    points, parameters = 2 ** sizes[0], sum(o * (i + 1) for i, o in pairwise(sizes))
+    return 4 * (10 * parameters + points * (3 + 3 * sum(sizes[1:])))
+
+
+# ---- functions of more inputs ------------------------------------------------------------------------------------------------
+
+
+def with_parity(f, n: int) -> np.ndarray:
+    """Tables `(*batch, 2**n)` of f(x_1, ..., x_k) xor x_1 xor ... xor x_n, for f of k <= n inputs. (S2-find-xor-family)"""
+    t = table(f)
+    if inputs_of(t) > n:
+        raise ValueError(f"a function of {inputs_of(t)} inputs is no function of the first of {n}")
+    return np.repeat(t, 2 ** (n - inputs_of(t)), axis=-1) ^ parity(n)
+
+
+def random_functions(n: int, count: int, seed: int = 0) -> np.ndarray:
+    """Tables `(count, 2**n)` with a fair coin for each corner."""
+    return np.random.default_rng([n, seed]).integers(0, 2, (count, 2**n), dtype=np.uint8)
