@@ -25,11 +25,12 @@ KEPT, EXTREME = (LEAKY, 4, 1), 20  # the shape whose successes are kept for ever
 
 
 def cells() -> list[dict]:
-    """The shape that is kept whole comes first, then the others by width, then the longer runs."""
+    """The shape that is kept whole comes first, then the longer runs of a part, which take little, then the others by width."""
     shapes = [(leak, w, 1) for w in SHALLOW for leak in (LEAKY, 0.0)] + [(LEAKY, w, d) for w, d in DEEP]
     longer = [(leak, w, 1) for w in (4, 5, 6) for leak in (LEAKY, 0.0)]
     setup = lambda s, every, epochs: {"leak": s[0], "width": s[1], "depth": s[2], "every": every, "epochs": epochs}  # noqa: E731
-    return [setup(s, 1, EPOCHS) for s in shapes] + [setup(s, EVERY, LONG) for s in longer]
+    main = [setup(s, 1, EPOCHS) for s in shapes]
+    return main[:2] + [setup(s, EVERY, LONG) for s in longer] + main[2:]
 
 
 def cell(leak: float, width: int, depth: int, every: int, epochs: int, trials: int = TRIALS) -> dict:
