@@ -26,7 +26,7 @@ from foldnet.geometry import boundaries, cells, grid, pieces, regions, solids, t
 from foldnet.growth import amplitude, expressivity, fold_loop, folding, methods, neurons, tiny, typical, wander, widen
 from foldnet.growth.minibatches import Training
 from foldnet.nets import Network, ReLUNet, stack
-from foldnet.splines import breakpoints, depth, dynamics, initialization, landscape, radon, rich
+from foldnet.splines import breakpoints, depth, dynamics, gans, initialization, landscape, modes, radon, rich
 from foldnet.train import fit
 from foldnet.training import problem
 from foldnet.training.gradient import Flat
@@ -563,6 +563,7 @@ TRIALS = {
         truth=lambda net, r: [(r, by_steps(net, 4, 1e-3))],
     ),
     "splines.dynamics.loss": Trial(lambda net: dynamics.loss(net, LINE, VALUES), LINE_NET, same=True),
+    "splines.gans.value": Trial(lambda net: gans.value(maker(net), net, X, X), (2, 4, 1), same=True),
     "splines.initialization.uniform_breakpoints": Trial(
         lambda net: initialization.uniform_breakpoints(net, -1, 1).weights, LINE_NET
     ),
@@ -571,10 +572,17 @@ TRIALS = {
     "splines.landscape.gradient": Trial(lambda net: landscape.gradient(net, LINE, VALUES), LINE_NET),
     "splines.landscape.hessian": Trial(lambda net: landscape.hessian(net, LINE, VALUES), LINE_NET),
     "splines.landscape.least_squares_targets": Trial(lambda net: landscape.least_squares_targets(net, LINE), LINE_NET),
+    "splines.modes.steepness": Trial(lambda net: modes.steepness(net, X), same=True),
+    "splines.modes.folds_within": Trial(lambda net: modes.folds_within(net, 0.5), blind="where a unit is zero, leaky or not"),
     "splines.radon.creases": Trial(lambda net: radon.creases(net)(X), (2, 5, 1), same=True),
     "splines.rich.bends": Trial(lambda net: rich.bends(net, [-2.0, 0.0, 2.0]), LINE_NET),
     "splines.rich.distance_to_data": Trial(lambda net: rich.distance_to_data(net, LINE), LINE_NET),
 }
+
+
+def maker(net):
+    """A generator that leaves its noise as it is, in the dtype and on the device of the network."""
+    return ReLUNet([torch.eye(2).to(net.weights[0])], [torch.zeros(2).to(net.weights[0])])
 
 
 def at_line(exact) -> torch.Tensor:

@@ -1,0 +1,192 @@
+"""A generator and a discriminator, both ReLU networks of one hidden layer, that play one game; many games side by side.
+
+f = mean log s(D(x)) + mean log s(-D(G(z))), s the logistic function: twice the Jensen-Shannon divergence, less 2 log 2, where D
+plays best. The generator makes f small, the discriminator makes it large. (splines/gans)
+
+A neuron is linear where it is active, so first and second derivatives are written out here: a step is some forty operations on
+small tensors, which a GPU replays as one graph. `value` is the same game in plain words, for autograd and the tests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch.nn.functional import logsigmoid, pad
+
+from ..nets import ReLUNet
+from .minimax import DECAY, TINY, damped_solve
+
+INNER = 5  # rounds of conjugate gradients for the ridge, as in the authors' code
+
+
+def value(generator: ReLUNet, discriminator: ReLUNet, real: Tensor, noise: Tensor) -> Tensor:
+    """f of each game `(*batch,)`, for data `(*batch, n, d)` and noise `(*batch, n, k)`; any depth, leak and dtype."""
+    judged, forged = discriminator(real)[..., 0], discriminator(generator(noise))[..., 0]
+    return logsigmoid(judged).mean(-1) + logsigmoid(-forged).mean(-1)
+
+
+@dataclass(frozen=True, eq=False)
+class Look:
+    """One batch seen by both players: what first and second derivatives are made of.
+
+    Points `(N, 2n, d + 1)` are data, then forgeries, each with a 1 at its end; `slopes` are those of the discriminator at each
+    point, offset last; `pull` and `bend` the first and second derivative of f by its output there, `(N, 2n, 1)`.
+    """
+
+    noise: Tensor
+    hidden: Tensor
+    points: Tensor
+    active: Tensor
+    slopes: Tensor
+    pull: Tensor
+    bend: Tensor
+    moments: Tensor
+
+
+@dataclass(eq=False)
+class Games:
+    """N games as two matrices of parameters; their methods change them in place.
+
+    `x` `(N, h (k + 1 + d) + d)`: for each hidden neuron of the generator its weights and bias, then those that leave it, then the
+    output biases. `y` `(N, h (d + 1) + h + 1)`: the same for the discriminator. `scaled` `(N, 1)` says which games use RMSprop.
+    """
+
+    x: Tensor
+    y: Tensor
+    sizes: tuple[int, int, int, int]  # noise, generator's width, data, discriminator's width
+    scaled: Tensor
+    squares: Tensor
+    count: Tensor
+
+    @classmethod
+    def start(cls, generators: ReLUNet, discriminators: ReLUNet, scaled: Tensor) -> Games:
+        """Games between networks `(N,)` of one hidden layer without a leak; those of `scaled` are played with RMSprop."""
+        for net in (generators, discriminators):
+            if len(net.sizes) != 3 or net.leak or len(net.batch_shape) != 1:
+                raise ValueError(f"a batch (N,) of ReLU networks with one hidden layer and no leak is needed; got {net}")
+        (k, h, d), (inputs, width, one) = generators.sizes, discriminators.sizes
+        if inputs != d or one != 1 or generators.batch_shape != discriminators.batch_shape:
+            raise ValueError(f"the discriminator reads what the generator makes; got {generators} and {discriminators}")
+        x, y = _flat(generators), _flat(discriminators)
+        squares = torch.zeros(len(x), x.shape[1] + y.shape[1]).to(x)
+        return cls(x, y, (k, h, d, width), scaled.reshape(-1, 1).to(x), squares, torch.zeros(1).to(x))
+
+    @property
+    def state(self) -> list[Tensor]:
+        return [self.x, self.y, self.squares, self.count]
+
+    def generator(self) -> ReLUNet:
+        k, h, d, _ = self.sizes
+        return _network(self.x, k, h, d)
+
+    def discriminator(self) -> ReLUNet:
+        _, _, d, width = self.sizes
+        return _network(self.y, d, width, 1)
+
+    # ---- derivatives ---------------------------------------------------------------------------------------------------
+
+    def look(self, real: Tensor, noise: Tensor) -> Look:
+        """Everything about one batch; data and noise `(N, n, .)` come with a 1 at the end of each point."""
+        k, h, d, width = self.sizes
+        first, second, last = _parts(self.x, k, h, d)
+        hidden = torch.bmm(noise, first.mT).clamp(min=0)
+        forged = torch.baddbmm(last.unsqueeze(1), hidden, second)
+        points = torch.cat([real, torch.cat([forged, real[..., -1:]], -1)], 1)
+        w, v, c = _parts(self.y, d, width, 1)
+        active = (torch.bmm(points, w.mT) > 0).to(points)
+        slopes = torch.bmm(active, v * w)
+        out = (slopes * points).sum(-1, keepdim=True) + c.unsqueeze(1)
+        sure, n = torch.sigmoid(out), real.shape[1]
+        pull = sure.neg()
+        pull[:, :n] += 1
+        pull = pull / n
+        bend = torch.addcmul(sure * (-1 / n), sure, sure, value=1 / n)
+        return Look(noise, hidden, points, active, slopes, pull, bend, torch.bmm(active.mT, pull * points))
+
+    def gradients(self, seen: Look) -> tuple[Tensor, Tensor]:
+        """Those of f by x and by y."""
+        k, h, d, width = self.sizes
+        _, second, _ = _parts(self.x, k, h, d)
+        w, v, _ = _parts(self.y, d, width, 1)
+        n = seen.noise.shape[1]
+        back = seen.pull[:, n:] * seen.slopes[:, n:, :-1]
+        inside = torch.bmm(back, second.mT) * (seen.hidden > 0)
+        by_x = [torch.bmm(inside.mT, seen.noise).flatten(1), torch.bmm(seen.hidden.mT, back).flatten(1), back.sum(1)]
+        by_y = [(v * seen.moments).flatten(1), (w * seen.moments).sum(-1), seen.pull.sum(1)]
+        return torch.cat(by_x, 1), torch.cat(by_y, 1)
+
+    def yy(self, seen: Look, direction: Tensor) -> Tensor:
+        """H_yy times a direction `(N, parameters of y)`."""
+        _, _, d, width = self.sizes
+        w, v, _ = _parts(self.y, d, width, 1)
+        dw, dv, dc = _parts(direction, d, width, 1)
+        slopes = torch.bmm(seen.active, torch.addcmul(v * dw, dv, w))
+        change = seen.bend * ((slopes * seen.points).sum(-1, keepdim=True) + dc.unsqueeze(1))
+        moments = torch.bmm(seen.active.mT, change * seen.points)
+        by_w, by_v = torch.addcmul(v * moments, dv, seen.moments), torch.addcmul(w * moments, dw, seen.moments).sum(-1)
+        return torch.cat([by_w.flatten(1), by_v, change.sum(1)], 1)
+
+    def yx(self, seen: Look, direction: Tensor) -> Tensor:
+        """H_yx times a direction `(N, parameters of x)`: how y's gradient changes when the forgeries move."""
+        k, h, d, width = self.sizes
+        _, second, _ = _parts(self.x, k, h, d)
+        first_, second_, last_ = _parts(direction, k, h, d)
+        w, v, _ = _parts(self.y, d, width, 1)
+        n = seen.noise.shape[1]
+        inside = torch.bmm(seen.noise, first_.mT) * (seen.hidden > 0)
+        moved = torch.baddbmm(torch.baddbmm(last_.unsqueeze(1), inside, second), seen.hidden, second_)
+        change = seen.bend[:, n:] * (seen.slopes[:, n:, :-1] * moved).sum(-1, keepdim=True)
+        carried = change * seen.points[:, n:] + pad(seen.pull[:, n:] * moved, (0, 1))
+        moments = torch.bmm(seen.active[:, n:].mT, carried)
+        return torch.cat([(v * moments).flatten(1), (w * moments).sum(-1), change.sum(1)], 1)
+
+    # ---- playing -------------------------------------------------------------------------------------------------------
+
+    def step(
+        self, real: Tensor, noise: Tensor, lr: float, ridge: bool = False, damping: float = 1.0, inner: int = INNER, decay=DECAY
+    ) -> None:
+        """Both players move at once, with one rate; with `ridge` the discriminator follows its ridge as well, damped."""
+        seen = self.look(real, noise)
+        both = torch.cat(self.gradients(seen), 1)
+        self.squares.mul_(decay).addcmul_(both, both, value=1 - decay)
+        self.count += 1
+        root = (self.squares / (1 - decay**self.count)).sqrt() + TINY
+        both = both / torch.lerp(torch.ones_like(root), root, self.scaled)
+        down, up = both[:, : self.x.shape[1]], both[:, self.x.shape[1] :]
+        if ridge:
+            up = up + damped_solve(lambda p: self.yy(seen, p), self.yx(seen, down), damping, inner)
+        self.x.sub_(down, alpha=lr)
+        self.y.add_(up, alpha=lr)
+
+
+def homogeneous(points: Tensor) -> Tensor:
+    """Points with a 1 at the end of each, so that a bias is one more weight."""
+    return pad(points, (0, 1), value=1.0)
+
+
+def play_on(games: Games, batches: Callable[[], tuple[Tensor, Tensor]], steps: int, lr: float = 1e-3, **how) -> None:
+    """Play so many steps in place; `batches` gives data and noise, `(N, n, .)`, at each call; `how` as for `Games.step`."""
+    for _ in range(steps):
+        real, noise = batches()
+        games.step(homogeneous(real), homogeneous(noise), lr, **how)
+
+
+def _flat(net: ReLUNet) -> Tensor:
+    first = torch.cat([net.weights[0], net.biases[0].unsqueeze(-1)], -1)
+    return torch.cat([first.flatten(1), net.weights[1].mT.flatten(1), net.biases[1]], 1)
+
+
+def _parts(flat: Tensor, inputs: int, width: int, outputs: int) -> tuple[Tensor, Tensor, Tensor]:
+    """`(N, width, inputs + 1)`, `(N, width, outputs)` and `(N, outputs)`: views of a matrix of parameters."""
+    end = width * (inputs + 1)
+    first, second, last = flat[:, :end], flat[:, end : end + width * outputs], flat[:, end + width * outputs :]
+    return first.unflatten(1, (width, inputs + 1)), second.unflatten(1, (width, outputs)), last
+
+
+def _network(flat: Tensor, inputs: int, width: int, outputs: int) -> ReLUNet:
+    """Views of the parameters as networks, also where a game has run away to infinity."""
+    first, second, last = _parts(flat, inputs, width, outputs)
+    return ReLUNet([torch.zeros(1, 1)], [torch.zeros(1)]).with_layers([first[..., :-1], second.mT], [first[..., -1], last])

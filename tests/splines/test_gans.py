@@ -1,0 +1,106 @@
+"""The game of two networks: written-out derivatives against autograd, and a step against its definition."""
+
+import pytest
+import torch
+from torch.func import grad, hessian, jacrev
+
+from foldnet.nets import ReLUNet
+from foldnet.splines import gans
+from foldnet.splines.minimax import play
+
+N, B = 3, 7
+GENERATORS, DISCRIMINATORS = ReLUNet.random((2, 5, 2), batch=N, seed=1), ReLUNet.random((2, 6, 1), batch=N, seed=2)
+REAL = torch.randn(N, B, 2, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+NOISE = torch.randn(N, B, 2, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+NONE, ALL = torch.zeros(N), torch.ones(N)
+
+
+def games(scaled=NONE):
+    return gans.Games.start(GENERATORS, DISCRIMINATORS, scaled)
+
+
+def slow(k):
+    """The k-th game as a function of two vectors, in the layout of `Games`, with nothing but `value`."""
+
+    def f(x, y):
+        g, d = gans._network(x[None], 2, 5, 2), gans._network(y[None], 2, 6, 1)
+        return gans.value(g, d, REAL[k], NOISE[k]).squeeze()
+
+    return f
+
+
+def test_networks_come_back():
+    both = games()
+    for net, kept in ((GENERATORS, both.generator()), (DISCRIMINATORS, both.discriminator())):
+        torch.testing.assert_close(kept.vector(), net.vector())
+
+
+def test_value_is_the_formula():
+    judged = torch.sigmoid(DISCRIMINATORS(REAL))[..., 0]
+    forged = torch.sigmoid(DISCRIMINATORS(GENERATORS(NOISE)))[..., 0]
+    by_hand = judged.log().mean(-1) + (1 - forged).log().mean(-1)
+    torch.testing.assert_close(gans.value(GENERATORS, DISCRIMINATORS, REAL, NOISE), by_hand)
+
+
+def test_gradients_are_those_of_autograd():
+    both = games()
+    by_x, by_y = both.gradients(both.look(gans.homogeneous(REAL), gans.homogeneous(NOISE)))
+    for k in range(N):
+        torch.testing.assert_close(by_x[k], grad(slow(k), 0)(both.x[k], both.y[k]), atol=1e-12, rtol=0)
+        torch.testing.assert_close(by_y[k], grad(slow(k), 1)(both.x[k], both.y[k]), atol=1e-12, rtol=0)
+
+
+def test_products_with_second_derivatives_are_those_of_autograd():
+    both = games()
+    seen = both.look(gans.homogeneous(REAL), gans.homogeneous(NOISE))
+    p = torch.randn(both.y.shape, generator=torch.Generator().manual_seed(2), dtype=torch.float64)
+    q = torch.randn(both.x.shape, generator=torch.Generator().manual_seed(3), dtype=torch.float64)
+    for k in range(N):
+        yy, yx = hessian(slow(k), 1)(both.x[k], both.y[k]), jacrev(grad(slow(k), 1), 0)(both.x[k], both.y[k])
+        torch.testing.assert_close(both.yy(seen, p)[k], yy @ p[k], atol=1e-12, rtol=0)
+        torch.testing.assert_close(both.yx(seen, q)[k], yx @ q[k], atol=1e-12, rtol=0)
+        assert yx.norm() > 1e-3
+
+
+@pytest.mark.parametrize("ridge", [False, True])
+@pytest.mark.parametrize("scaled", [False, True])
+def test_steps_are_those_of_a_small_game(ridge, scaled):
+    both = games(ALL if scaled else NONE)
+    for _ in range(3):
+        both.step(gans.homogeneous(REAL), gans.homogeneous(NOISE), 0.01, ridge, damping=1.0, inner=60)
+    first = games()
+    for k in range(N):
+        x, y = play(slow(k), first.x[k], first.y[k], 0.01, 3, ridge, scaled, damping=1.0)
+        torch.testing.assert_close(both.x[k], x[-1], atol=1e-7, rtol=0)
+        torch.testing.assert_close(both.y[k], y[-1], atol=1e-7, rtol=0)
+
+
+def test_five_rounds_are_enough_at_the_damping_that_is_used():
+    both = games()
+    seen = both.look(gans.homogeneous(REAL), gans.homogeneous(NOISE))
+    b = torch.randn(both.y.shape, generator=torch.Generator().manual_seed(2), dtype=torch.float64)
+    few, many = (gans.damped_solve(lambda p: both.yy(seen, p), b, 1.0, rounds) for rounds in (gans.INNER, 80))
+    assert ((few - many).norm(dim=-1) < 0.02 * many.norm(dim=-1)).all()
+
+
+def test_one_batch_can_mix_games_with_and_without_rmsprop():
+    mixed, plain, scaled = games(torch.tensor([0.0, 1.0, 0.0])), games(NONE), games(ALL)
+    for g in (mixed, plain, scaled):
+        gans.play_on(g, lambda: (REAL, NOISE), 4, lr=0.01)
+    for k, twin in enumerate((plain, scaled, plain)):
+        torch.testing.assert_close(mixed.x[k], twin.x[k])
+        torch.testing.assert_close(mixed.y[k], twin.y[k])
+
+
+@pytest.mark.parametrize(
+    ("generator", "discriminator", "said"),
+    [
+        (ReLUNet.random((2, 5, 5, 2), batch=N), DISCRIMINATORS, "one hidden layer and no leak"),
+        (GENERATORS, ReLUNet.random((2, 6, 1), batch=N, leak=0.1), "one hidden layer and no leak"),
+        (GENERATORS, ReLUNet.random((3, 6, 1), batch=N), "reads what the generator makes"),
+        (ReLUNet.random((2, 5, 2)), DISCRIMINATORS, r"a batch \(N,\)"),
+    ],
+)
+def test_other_networks_are_refused(generator, discriminator, said):
+    with pytest.raises(ValueError, match=said):
+        gans.Games.start(generator, discriminator, NONE)
