@@ -1,6 +1,7 @@
 """How fast are many small trainings? Network-epochs per second of `foldnet.train.fit` beside the usual ways, in one run.
 
 Networks 4-3-1, leak 0.1, the 16 points of {-1, 1}^4, random 0/1 targets, Adam 0.025, 400 epochs, binary cross-entropy, float32.
+With --cuda also 5-4-1 on 32 points and 4-10-10-10-10-10-1, 4,000 epochs of the cuda engine, and fewer of torch, which is slower.
     python benchmarks/training.py           two cores and three minutes
     python benchmarks/training.py --cuda    one GPU; needs torch and numpy alone
 """
@@ -19,14 +20,20 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 from foldnet.nets import ReLUNet
 from foldnet.train import fit
 
-POINTS = torch.tensor(list(itertools.product((-1.0, 1.0), repeat=4)))
+
+def corners(inputs: int) -> torch.Tensor:
+    """The points of {-1, 1}^inputs."""
+    return torch.tensor(list(itertools.product((-1.0, 1.0), repeat=inputs)))
+
+
+POINTS = corners(4)
 RATE, EPOCHS, SOLVED = 0.025, 400, 0.05
 LOOP_SAMPLE = 8
 
 
 def problem(count: int, sizes=(4, 3, 1)) -> tuple[ReLUNet, torch.Tensor]:
-    """Networks and their targets `(count, 16, 1)`."""
-    targets = np.random.default_rng(0).integers(0, 2, (count, 16, 1)).astype(np.float32)
+    """Networks and their targets `(count, 2^inputs, 1)`."""
+    targets = np.random.default_rng(0).integers(0, 2, (count, 2 ** sizes[0], 1)).astype(np.float32)
     return ReLUNet.random(sizes, batch=count, leak=0.1, seed=1, dtype=torch.float32), torch.as_tensor(targets)
 
 
@@ -65,7 +72,11 @@ def by_vmap(nets: ReLUNet, y: torch.Tensor, epochs: int) -> torch.Tensor:
 def by_fit(engine: str):
     """`fit` with one engine; final losses."""
     settings = {"loss": "bce", "optimizer": "adam", "lr": RATE, "progress": False, "engine": engine}
-    return lambda nets, y, epochs: fit(nets, POINTS, y, epochs=epochs, **settings).final_loss
+
+    def train(nets: ReLUNet, y: torch.Tensor, epochs: int) -> torch.Tensor:
+        return fit(nets, corners(nets.sizes[0]), y, epochs=epochs, every=max(1, epochs), **settings).final_loss
+
+    return train
 
 
 def measured(train, nets: ReLUNet, y: torch.Tensor, epochs: int, repeat: int) -> tuple[float, float]:
@@ -109,27 +120,36 @@ def on_cpu(counts: list[int]) -> None:
     table(rows, base)
 
 
-def on_cuda(count: int, epochs: int) -> None:
+def on_cuda(count: int | None, epochs: int) -> None:
+    """The torch engine with its graph and the cuda engine, side by side; each gets enough epochs for about a second."""
     print(torch.cuda.get_device_name())
-    train = by_fit("torch")
-    for sizes in ((4, 3, 1), (4, *[10] * 5, 1)):
-        nets, y = problem(count, sizes)
-        nets = nets.to("cuda")
-        train(nets, y, 10)
-        rate, _ = measured(train, nets, y, epochs, 2)
-        _, solved = measured(train, nets, y, EPOCHS, 1)
-        name = "-".join(map(str, sizes))
-        print(f"{name:<20}{count:>9,} networks{rate:>15,.0f} net-epochs/s; {solved:.1%} solved after {EPOCHS} epochs")
+    columns = f"{'networks':<18}{'points':>7}{'number':>11}{'torch, net-epochs/s':>21}{'cuda':>16}{'ratio':>7}"
+    print(f"{columns}{'solved':>8}{'compiled in':>13}")
+    for sizes, usual in (((4, 3, 1), 2_000_000), ((5, 4, 1), 1_000_000), ((4, *[10] * 5, 1), 100_000)):
+        nets, y = problem(count or usual, sizes)
+        nets, y = nets.to("cuda"), y.to("cuda")
+        by_torch, by_cuda = by_fit("torch"), by_fit("cuda")
+        by_torch(nets, y, 10)
+        start = time.perf_counter()
+        by_cuda(nets, y, 10)
+        compiled = time.perf_counter() - start
+        few = max(100, round(2e8 / len(y)))
+        plain, _ = measured(by_torch, nets, y, few, 2)
+        rate, _ = measured(by_cuda, nets, y, epochs, 3)
+        _, solved = measured(by_cuda, nets, y, EPOCHS, 1)
+        name, n = "-".join(map(str, sizes)), y.shape[1]
+        row = f"{name:<18}{n:>7}{len(y):>11,}{plain:>21,.0f}{rate:>16,.0f}{rate / plain:>7.0f}"
+        print(f"{row}{solved:>8.1%}{compiled:>11.1f} s", flush=True)
 
 
 if __name__ == "__main__":
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    arguments.add_argument("--cuda", action="store_true", help="22,200 networks on the GPU instead")
-    arguments.add_argument("--count", type=int, nargs="+", help="how many networks (1,000 and 50,000; with --cuda 22,200)")
-    arguments.add_argument("--epochs", type=int, default=2000, help="with --cuda, how many epochs are timed")
+    arguments.add_argument("--cuda", action="store_true", help="on the GPU instead: torch and cuda engine")
+    arguments.add_argument("--count", type=int, nargs="+", help="how many networks (1,000 and 50,000; --cuda has its own)")
+    arguments.add_argument("--epochs", type=int, default=4000, help="with --cuda, how many epochs of the cuda engine are timed")
     chosen = arguments.parse_args()
     print(f"{platform.machine()}, {torch.get_num_threads()} threads, torch {torch.__version__}")
     if chosen.cuda:
-        on_cuda(*(chosen.count or [22_200])[:1], chosen.epochs)
+        on_cuda(chosen.count[0] if chosen.count else None, chosen.epochs)
     else:
         on_cpu(chosen.count or [1_000, 50_000])

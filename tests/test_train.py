@@ -579,7 +579,7 @@ X, Y = data(5, 2)
         ({"y": torch.full((5,), torch.inf)}, "targets of shape .* some are NaN or infinite"),
         ({"loss": "mae"}, "loss is one of 'mse', 'half_sum', 'bce', 'cross_entropy'; got 'mae'"),
         ({"optimizer": "lbfgs"}, "optimizer is one of 'gd', 'sgd', 'adam'; got 'lbfgs'"),
-        ({"engine": "jax"}, "engine is one of 'auto', 'torch', 'fused'; got 'jax'"),
+        ({"engine": "jax"}, "engine is one of 'auto', 'torch', 'fused', 'cuda'; got 'jax'"),
         ({"loss": "bce", "y": torch.tensor([0, 1, 2, 0, 0.0])}, r"targets of 'bce' are in \[0, 1\]"),
         ({"epochs": -1}, "epochs is a whole number"),
         ({"epochs": 1.5}, "epochs is a whole number"),

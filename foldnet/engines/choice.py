@@ -8,8 +8,9 @@ import torch
 from torch import Tensor
 
 from ..training.problem import Problem, one_of
+from ._cuda_plan import best_layout, epoch_time
 
-ENGINES = ("auto", "torch", "fused")
+ENGINES = ("auto", "torch", "fused", "cuda")
 
 
 class Engine(Protocol):
@@ -37,34 +38,71 @@ class Engine(Protocol):
 
 
 def engine_for(problem: Problem, name: str = "auto") -> Engine:
-    """The engine asked for, ready to train; "auto" takes the fused one where it can run and is worth its start."""
+    """The engine asked for, ready to train; "auto" takes fused on a CPU and cuda on a GPU where they can run and pay."""
     one_of("engine", name, ENGINES)
-    if name != "torch":
-        obstacle = fused_obstacle(problem)
-        if obstacle and name == "fused":
+    if name == "auto":
+        if fused_obstacle(problem) is None and fused_pays(problem):
+            return _fused(problem)
+        if cuda_obstacle(problem) is None and cuda_pays(problem):
+            return _cuda(problem)
+        return _torch(problem)
+    if name == "fused":
+        if obstacle := fused_obstacle(problem):
             raise ValueError(f"the fused engine trains float32 or float64 networks on the CPU; here {obstacle}")
-        if not obstacle and (name == "fused" or fused_pays(problem)):
-            try:
-                from .fused import FusedEngine
-            except ImportError as error:
-                if name == "fused":
-                    raise ValueError(f"the fused engine needs numba, which cannot be imported here: {error}") from None
-            else:
-                return FusedEngine(problem)
+        return _fused(problem, required=True)
+    if name == "cuda":
+        if obstacle := cuda_obstacle(problem):
+            raise ValueError(f"the cuda engine trains small float32 or float64 networks on a GPU; here {obstacle}")
+        return _cuda(problem, required=True)
+    return _torch(problem)
+
+
+def _torch(problem: Problem) -> Engine:
     from .torch_engine import TorchEngine
 
     return TorchEngine(problem)
 
 
+def _fused(problem: Problem, required: bool = False) -> Engine:
+    """The fused engine; without numba torch takes over, unless it is `required`."""
+    try:
+        from .fused import FusedEngine
+    except ImportError as error:
+        if required:
+            raise ValueError(f"the fused engine needs numba, which cannot be imported here: {error}") from None
+        return _torch(problem)
+    return FusedEngine(problem)
+
+
+def _cuda(problem: Problem, required: bool = False) -> Engine:
+    """The cuda engine; where its kernel cannot be made torch takes over, unless it is `required`."""
+    from ._nvrtc import KernelError
+    from .cuda import CudaEngine
+
+    try:
+        return CudaEngine(problem)
+    except KernelError as error:
+        if required:
+            raise ValueError(f"the cuda engine cannot make its kernel: {error}") from None
+        return _torch(problem)
+
+
 def fused_obstacle(problem: Problem) -> str | None:
     """What keeps the fused engine from this problem."""
-    if problem.theta.device.type != "cpu":
+    return _obstacle(problem, "cpu")
+
+
+def cuda_obstacle(problem: Problem) -> str | None:
+    """What keeps the cuda engine from this problem."""
+    return _obstacle(problem, "cuda") or (None if best_layout(problem) else f"a {problem.net} is too large for it")
+
+
+def _obstacle(problem: Problem, device: str) -> str | None:
+    if problem.theta.device.type != device:
         return f"the network is on {problem.theta.device}"
     if problem.theta.dtype not in (torch.float32, torch.float64):
         return f"the network is {problem.theta.dtype}"
-    if callable(problem.until):
-        return "until is a function"
-    return None
+    return "until is a function" if callable(problem.until) else None
 
 
 def fused_pays(problem: Problem) -> bool:
@@ -81,3 +119,16 @@ def fused_pays(problem: Problem) -> bool:
     fused = -(-count // 64) * 64 * n * parameters * 0.65e-9 * double
     plain = 3e-4 + count * n * (units * 15e-9 + parameters * 0.35e-9 * double)
     return problem.epochs * (plain - fused) > 1
+
+
+def cuda_pays(problem: Problem) -> bool:
+    """Whether the cuda engine saves more than it takes to compile its kernel, by what was measured on an H200.
+
+    As for the fused engine the GPU at hand does not count, and mini-batches go there only where asked for.
+    """
+    layout = best_layout(problem)
+    if problem.batch_size is not None or layout is None:
+        return False
+    (count, parameters), n, units = problem.theta.shape, problem.x.shape[1], sum(problem.net.sizes[1:])
+    plain = 7e-5 + count * n * units * 7e-11
+    return problem.epochs * (plain - epoch_time(layout, count)) > 1 + parameters / 200

@@ -1,0 +1,4 @@
+static void fibre() {
+    train(*given);
+    finished[threadIdx.x] = true;
+}
