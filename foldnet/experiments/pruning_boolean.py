@@ -46,23 +46,25 @@ def start(sizes, batch, seed: list[int] | int, leak: float = 0.0) -> ReLUNet:
     return ReLUNet(draw("he", 0).weights, draw("torch", 1).biases, leak).to(torch.float32).to(device())
 
 
-def wide(digits: int, block: int, leak: float = 0.0, widths=WIDTHS, trials: int = TRIALS, epochs: int = EPOCHS) -> dict:
-    """Table 3.4: for each initial width and trial, `(widths, trials)`, the least width of a subnetwork that succeeds (`pruned`,
-    0 where the network itself fails), how many do (`successes`) and how many were trained (`tried`)."""
+def wide(
+    digits: int, block: int, leak: float = 0.0, widths=WIDTHS, trials: int = TRIALS, starts: int = 200, epochs=EPOCHS
+) -> dict:
+    """Table 3.4: `solved` of so many `starts` of each width, and for the first four that succeed, `(widths, trials)`: the least
+    width of a subnetwork that succeeds (`pruned`), how many do (`successes`) and how many were trained (`tried`); 0 for none."""
     f, most = parity(digits), max(widths)
-    first = [start((digits, w, 1), trials, [1, digits, w, block], leak) for w in widths]
-    every = stack([padded(nets, (most,)) for nets in first])
-    done = tuned(every, f, epochs, SURE).net
-    right = solves(done, f).tolist()
-    place = [(i, t) for i in range(len(first)) for t in range(trials) if right[i][t]]
+    first = [start((digits, w, 1), starts, [1, digits, w, block], leak) for w in widths]
+    done = tuned(stack([padded(nets, (most,)) for nets in first]), f, epochs, SURE).net
+    right = solves(done, f).cpu().numpy()
+    place = [(i, t, k) for i, row in enumerate(right) for k, t in enumerate(np.flatnonzero(row)[:trials].tolist())]
     cut = lambda net, w: net.with_layers([net.weights[0][:w], net.weights[1][:, :w]], [net.biases[0][:w], net.biases[1]])  # noqa: E731
-    found = prune_wide([cut(done[i, t], widths[i]) for i, t in place], f, epochs, SURE) if place else []
+    found = prune_wide([cut(done[i, t], widths[i]) for i, t, _ in place], f, epochs, SURE) if place else []
     names = ("pruned", "successes", "tried")
     result = {name: np.zeros((len(first), trials), int) for name in names}
-    for where, values in zip(place, found):
+    for (i, _, k), values in zip(place, found):
         for name, value in zip(names, values):
-            result[name][where] = value
-    return {"widths": list(widths), **{name: value.tolist() for name, value in result.items()}}
+            result[name][i, k] = value
+    kept = {name: value.tolist() for name, value in result.items()}
+    return {"widths": list(widths), "starts": starts, "solved": right.sum(1).tolist(), **kept}
 
 
 def cost(block: int, networks: int = STARTS, epochs: int = EPOCHS, marks: int = 100) -> dict:
