@@ -12,13 +12,17 @@ import argparse
 import itertools
 import platform
 import time
+from dataclasses import replace
 
 import numpy as np
 import torch
 from torch.nn.functional import binary_cross_entropy_with_logits
 
+from foldnet.engines._cuda_plan import epoch_time, layouts, plan_for
+from foldnet.engines.cuda import CudaEngine
 from foldnet.nets import ReLUNet
 from foldnet.train import fit
+from foldnet.training.problem import checked
 
 
 def corners(inputs: int) -> torch.Tensor:
@@ -142,14 +146,34 @@ def on_cuda(count: int | None, epochs: int) -> None:
         print(f"{row}{solved:>8.1%}{compiled:>11.1f} s", flush=True)
 
 
+def all_layouts(epochs: int) -> None:
+    """Every layout of the cuda engine in which a network fits, with other numbers of blocks too, for the estimates."""
+    for sizes, count in ((4, 3, 1), 500_000), ((5, 4, 1), 500_000), ((4, 9, 1), 500_000), ((4, *[10] * 5, 1), 100_000):
+        nets, y = problem(count, sizes)
+        settings = {"loss": "bce", "optimizer": "adam", "lr": RATE, "epochs": 10**6}
+        task = checked(nets.to("cuda"), corners(sizes[0]), y, every=10**6, **settings)
+        for layout in layouts(sizes, y.shape[1], adam=True, double=False):
+            for blocks in sorted({layout.blocks * k // 4 for k in (2, 3, 4, 5, 6)} - {0}):
+                engine = CudaEngine(task, plan_for(task, replace(layout, blocks=blocks)))
+                engine.advance(10)
+                start = time.perf_counter()
+                engine.advance(epochs)
+                rate, guess = count * epochs / (time.perf_counter() - start), count / epoch_time(layout, count)
+                name = f"{'-'.join(map(str, sizes))}, {layout.lanes} lanes, {blocks} blocks"
+                print(f"{name:<48}{rate:>16,.0f} net-epochs/s, expected {guess:>16,.0f}", flush=True)
+
+
 if __name__ == "__main__":
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     arguments.add_argument("--cuda", action="store_true", help="on the GPU instead: torch and cuda engine")
+    arguments.add_argument("--layouts", action="store_true", help="on the GPU: the cuda engine in every layout that fits")
     arguments.add_argument("--count", type=int, nargs="+", help="how many networks (1,000 and 50,000; --cuda has its own)")
     arguments.add_argument("--epochs", type=int, default=4000, help="with --cuda, how many epochs of the cuda engine are timed")
     chosen = arguments.parse_args()
     print(f"{platform.machine()}, {torch.get_num_threads()} threads, torch {torch.__version__}")
-    if chosen.cuda:
+    if chosen.layouts:
+        all_layouts(400)
+    elif chosen.cuda:
         on_cuda(chosen.count[0] if chosen.count else None, chosen.epochs)
     else:
         on_cpu(chosen.count or [1_000, 50_000])

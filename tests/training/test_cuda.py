@@ -236,7 +236,7 @@ def test_cuda_step_by_step(setting, lanes, dtype):
 
 
 @gpu
-@pytest.mark.parametrize("sizes", [(4, 3, 1), (5, 4, 1), (4, *[10] * 5, 1), (4, 9, 1), (4, 5, 5, 5, 1), (10, 20, 20, 1)])
+@pytest.mark.parametrize("sizes", [(4, 3, 1), (5, 4, 1), (4, *[10] * 5, 1), (4, 9, 1), (4, 5, 5, 5, 1), (8, 12, 12, 1)])
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
 def test_cuda_equals_torch_for_the_layout_it_takes(sizes, dtype):
     how = {"loss": "bce", "optimizer": "adam", "epochs": 60, "every": 7}
