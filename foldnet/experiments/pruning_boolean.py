@@ -74,23 +74,27 @@ def cost(block: int, networks: int = STARTS, epochs: int = EPOCHS, marks: int = 
     (`tuned`), with those that the same neurons had at the start (`rewound`), and as many fresh ones (`fresh`): `successes` of 20
     for each network, and mean `epochs`. `largest`: how often the three neurons with the largest products of norms are among the
     successes (tuned). `rank`: the place of each success among its 20 sisters by loss before training, 0 the smallest; `after`,
-    the epochs it took; and of block 0 their `curves` of loss at `at`.
+    the epochs it took; `waits`, the plateaus on the way of each success, and of each network of width six that solves it; and of
+    block 0 the `curves` of loss of the successes at `at`.
     """
     f = parity(COST_DIGITS)
     first = start((COST_DIGITS, WIDE, 1), networks, [2, block])
-    run = tuned(first, f, epochs, SURE)
+    every = max(1, epochs // marks)
+    run = tuned(first, f, epochs, SURE, every)
     good = solves(run.net, f)
     before, after = first[good], run.net[good]
     count = len(choices(WIDE, NARROW))
     fresh = start((COST_DIGITS, NARROW, 1), (int(good.sum()), count), [3, block])
     result: dict = {"networks": networks, "solved": int(good.sum()), "epochs": {"wide": _mean(run.epochs_run)}, "successes": {}}
+    result["waits"] = {"wide": plateaus(run.loss[:, good], every).tolist()}
     for name, nets in (("tuned", subnetworks(after, NARROW)), ("rewound", subnetworks(before, NARROW)), ("fresh", fresh)):
-        runs = tuned(nets, f, epochs, SURE, every=max(1, epochs // marks))
+        runs = tuned(nets, f, epochs, SURE, every)
         right = solves(runs.net, f)
         result["successes"][name] = right.sum(-1).tolist()
         result["epochs"][name] = _mean(runs.epochs_run)
         if name == "tuned":
             order = runs.loss[0].argsort(-1).argsort(-1)
+            result["waits"]["tuned"] = plateaus(runs.loss[:, right], every).tolist()
             result |= {"rank": order[right].tolist(), "after": runs.epochs_run[right].tolist()}
             size = after.weights[0].norm(dim=-1) * after.weights[1][:, 0].abs()
             best = size.argsort(-1, descending=True)[:, :NARROW].sort(-1).values.cpu().numpy()
@@ -99,6 +103,16 @@ def cost(block: int, networks: int = STARTS, epochs: int = EPOCHS, marks: int = 
             if block == 0:
                 result |= {"at": runs.epoch.tolist(), "curves": short(runs.loss[:, right].T, 4)}
     return result
+
+
+def plateaus(loss: torch.Tensor, every: int, least: int = 200, change: float = 0.02, above: float = 0.1) -> torch.Tensor:
+    """How often a loss `(K, *)`, seen every so many epochs, rests: stretches of `least` epochs or more in which it stays above
+    0.1 and changes by less than two percent. Two rests are parted by a time in which it changes more."""
+    window = loss.unfold(0, max(2, -(-least // every) + 1), 1)
+    low, high = window.amin(-1), window.amax(-1)
+    flat = (high < (1 + change) * low) & (low > above)
+    begins = flat & ~torch.cat([torch.zeros_like(flat[:1]), flat[:-1]])
+    return begins.sum(0)
 
 
 def direct(hidden, leak: float, block: int, networks: int = SMALL, epochs: int = EPOCHS) -> dict:

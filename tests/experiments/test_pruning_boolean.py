@@ -1,6 +1,7 @@
 """The run behind pruning on parity: small cells of each kind."""
 
 import numpy as np
+import torch
 
 from foldnet.boolean.functions import parity
 from foldnet.boolean.pruning import solves, tuned
@@ -31,9 +32,20 @@ def test_the_costs_keep_their_books():
     assert len(found["rank"]) == len(found["after"]) == total
     assert np.array(found["curves"]).size == 6 * total
     assert found["largest"] <= n
+    assert len(found["waits"]["tuned"]) == total
+    assert len(found["waits"]["wide"]) == n
     small = run.direct((6,), 0.0, 0, networks=30, epochs=1500)
     assert small["networks"] == 30
     assert 10 <= small["solved"] <= 30
+
+
+def test_plateaus_are_rests_at_different_heights():
+    steps = lambda *parts: torch.cat([torch.full((k,), v) for k, v in parts])  # noqa: E731
+    slope = torch.linspace(0.9, 0.3, 20)
+    two = torch.cat([steps((10, 0.9)), slope, steps((10, 0.3)), steps((20, 0.01))])
+    short = torch.cat([steps((4, 0.9)), slope, steps((4, 0.3)), steps((32, 0.01))])  # 160 epochs each
+    none = torch.linspace(0.9, 0.01, 60)
+    assert run.plateaus(torch.stack([two, short, none], 1), 40).tolist() == [2, 0, 0]
 
 
 def test_deep_networks_end_small_and_right():
