@@ -12,6 +12,7 @@ import numpy as np
 
 from ..boolean.functions import classes, parity, tables
 from ..boolean.training import LEAKY, attempts, random_functions, rectangle, with_parity
+from ..data import Stored
 from .runner import device
 
 WIDTHS, DEPTHS, LEAKS = range(2, 11), range(1, 6), (LEAKY, 0.0)
@@ -76,3 +77,22 @@ def of_sizes(inputs: int, width: int, depth: int, functions: int = 10, trials: i
     # so few networks of so many points keep torch busy, and no kernel has to be compiled for each shape
     found = attempts(f, width, depth, LEAKY, trials, epochs, seed=width + 100 * depth, device=device(), engine="torch")
     return {"solved": found.counts, "right": found.right.mean(1).round(2)}
+
+
+def rates(run: Stored, leak: float, biases: str = "torch") -> np.ndarray:
+    """The success of every class in every shape, `(widths, depths, 222)`, from the stored run."""
+    rows = run.where(task="classes", leak=leak, biases=biases)
+    found = np.full((len(WIDTHS), len(DEPTHS), 222), np.nan)
+    for row in rows:
+        place = WIDTHS.index(row.cell["width"]), DEPTHS.index(row.cell["depth"])
+        found[place] = row["solved"] / row.cell["trials"]
+    return found
+
+
+def hardest_counts(rate: np.ndarray, trials: int = SOURCE, seed: int = 0) -> np.ndarray:
+    """In how many shapes each class is among the hardest, `(222,)`: within one point of the lowest success. (S2-tab-3.3)
+
+    `rate` is `(..., 222)`; so many trials are drawn with these rates first, as the source has a hundred.
+    """
+    seen = np.random.default_rng(seed).binomial(trials, rate.reshape(-1, rate.shape[-1])) / trials
+    return (seen <= seen.min(1, keepdims=True) + 0.01 + 1e-9).sum(0)

@@ -9,7 +9,7 @@ from scipy.stats import spearmanr
 
 from foldnet.boolean import difficulty, functions, swaps
 from foldnet.boolean.training import attempts
-from foldnet.data import stored
+from foldnet.data import Row, Stored, stored
 from foldnet.experiments import boolean_training, five_inputs, parity_width, xor_optima
 
 
@@ -116,3 +116,18 @@ def test_every_five_input_class_is_trained_in_every_main_cell():
     }
     assert any(c["depth"] == 2 for c in cells)
     assert len(cells) == len({str(c) for c in cells})
+
+
+def test_rates_and_hardest_counts_go_by_shape():
+    row = lambda w, d, solved: Row({**boolean_training.classes_cell(0.1, w, d), "trials": 10}, {"solved": solved}, 1.0, "")  # noqa: E731
+    one, two = np.full(222, 10), np.full(222, 10)
+    one[[3, 5]], two[5] = 2, 9
+    found = boolean_training.rates(Stored([], [row(2, 1, one), row(10, 5, two)]), 0.1)
+    assert found.shape == (9, 5, 222)
+    assert (found[0, 0] == one / 10).all()
+    assert (found[8, 4] == two / 10).all()
+    assert np.isfinite(found).sum() == 2 * 222
+    certain = np.stack([(one < 10) * 0.0 + (one == 10), np.ones(222)])  # rates 0 and 1 leave nothing to chance
+    counts = boolean_training.hardest_counts(certain)
+    assert counts[3] == counts[5] == 2
+    assert (np.delete(counts, [3, 5]) == 1).all()  # where nobody fails, all are hardest
