@@ -3,6 +3,7 @@
 import ctypes
 import hashlib
 import itertools
+import math
 import shutil
 import subprocess
 from dataclasses import replace
@@ -76,7 +77,7 @@ def step_by_step(problem, other, tol, parted=0.0, chunks=(1, 1, 2, 3, 5, 8)):
             finite = a.isfinite()
             assert torch.equal(finite, b.isfinite())
             far = finite & ((a - b).abs() > tol * (1 + a.abs()))
-            assert far.reshape(len(a), -1).any(1).sum() <= parted * len(a), (a - b)[finite].abs().max()
+            assert far.reshape(len(a), math.prod(a.shape[1:])).any(1).sum() <= parted * len(a), (a - b)[finite].abs().max()
     assert plain.running() == other.running()
     return plain
 
