@@ -6,6 +6,7 @@ different widths are trained side by side, padded with such neurons. (boolean/pr
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -209,24 +210,25 @@ def _tried(states: list[Pruning], f, epochs: int) -> dict[int, list]:
         for number, score, net in _judged(every, f, epochs, states, who.tolist()):
             i, at, j = place[number]
             rest = [k for k in range(widths[i][at]) if k != j]
-            found[i].append((score, lambda net=net, i=i, at=at, rest=rest: kept(_cropped(net, widths[i]), at, rest)))
+            found[i].append((score, lambda net=net, i=i, at=at, rest=rest: kept(_cropped(net(), widths[i]), at, rest)))
     short = [(i, layer) for i, w in enumerate(widths) for layer, n in enumerate(w) if n == 1 and len(w) > 1]
     if short:
         less = [without_layer(states[i].net, layer) for i, layer in short]
         room = tuple(map(max, zip(*(net.sizes[1:-1] for net in less))))
         every = stack([padded(net, room) for net in less])
         for number, score, net in _judged(every, f, epochs, states, [i for i, _ in short]):
-            found[short[number][0]].append((score, lambda net=net, to=less[number].sizes[1:-1]: _cropped(net, to)))
+            found[short[number][0]].append((score, lambda net=net, to=less[number].sizes[1:-1]: _cropped(net(), to)))
     return found
 
 
 def _judged(every: ReLUNet, f, epochs: int, states: list[Pruning], owners: list[int]):
-    """Train all; number, score and network of those that solve `f`. What it cost is written down for the owners."""
+    """Train all; of those that solve `f` number, score and a call for the network. The owners have the work written down."""
     result = tuned(every, f, epochs)
     for i in owners:
         states[i].work += epochs * (states[i].net.parameter_count - 1)
+    score = result.final_loss.clamp(min=1e-12).reciprocal().tolist()
     for number in solves(result.net, f).nonzero().flatten().tolist():
-        yield number, 1 / max(float(result.final_loss[number]), 1e-12), result.net[number]
+        yield number, score[number], functools.partial(result.net.__getitem__, number)
 
 
 def _removed(net: ReLUNet, layer: Tensor, neuron: Tensor) -> ReLUNet:
