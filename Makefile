@@ -16,6 +16,7 @@ COLUMN ?=
 JOBS ?= 2
 SEED ?= 1
 COUNT ?= 6
+SIZE ?= 200
 CHAPTERS ?=
 # On Linux with an x86 processor pip takes torch with CUDA, some gigabytes more. TORCH_INDEX=, set to the address that the
 # "Get Started" page of pytorch.org shows for Linux, Pip and CPU, takes the small build of the same version.
@@ -25,7 +26,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help book test lab pins tremble plan notebooks text notebook lint mutate sweep assignments rehearse variants quiz grade read export check-submission address clean
+.PHONY: help book test lab pins tremble plan notebooks text notebook lint mutate sweep assignments rehearse rehearse-class variants quiz grade read export check-submission address clean
 
 help: ## this list
 	@echo "Usage: make TARGET [CHAPTER=splines/breakpoints] ..."; echo
@@ -73,6 +74,9 @@ assignments: $(READY) ## make the student versions of all problem sets, or of SE
 
 rehearse: $(READY) ## run the solution and the distractors of all problem sets, or of SET=ps2 (VARIANT=7: with the numbers of that seed)
 	@$(BIN)/python -m tools.course.rehearse $(SET) $(if $(VARIANT),--seed $(VARIANT))
+
+rehearse-class: $(READY) ## make a class of SIZE=200 for PS2, right, wrong and hostile, grade it into _class and compare every row with what it deserves
+	@$(BIN)/python -m tools.course.classroom _class --size $(SIZE) --jobs $(JOBS) --shield $(SHIELD)
 
 variants: $(READY) ## numbers of their own for everybody: a notebook of SET=ps2 for each line of ROSTER=class.csv
 	@$(BIN)/python -m tools.course.variants $(SET) --roster "$(ROSTER)"

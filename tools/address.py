@@ -14,7 +14,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 FORM = re.compile(r"https://github\.com/([\w-]+/[\w.-]+?)(?:\.git)?/?")
 TEXTS = {".cff", ".cfg", ".css", ".html", ".ipynb", ".js", ".json", ".md", ".py", ".toml", ".txt", ".yaml", ".yml", ""}
-SKIPPED = {"_build", "_sweeps", "_grades", "_variants", "dist", "vendor", "__pycache__", "node_modules"}
+SKIPPED = {"_build", "_sweeps", "_grades", "_variants", "_class", "dist", "vendor", "__pycache__", "node_modules"}
 
 SETUP = """\
 # @title Setup: installs foldnet in Colab and does nothing elsewhere

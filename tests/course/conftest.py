@@ -1,14 +1,9 @@
 """A problem set of one page, for tests that break one thing at a time."""
 
-import sys
-from pathlib import Path
-
 import nbformat
 import pytest
 
 from tools.course import make, source
-
-sys.path.append(str(Path(__file__).parent))  # the zoo
 
 
 def pytest_collection_modifyitems(items):

@@ -259,7 +259,7 @@ def test_numbers_count_alike_whatever_holds_them(quiz):
 def test_each_case_counts_and_each_test_has_its_own_time(quiz):
     found = verdicts(quiz, {"area": "def area(r):\n    return math.pi * r * abs(r)"})["area-values"]
     assert (found.line, found.share, found.score(4)) == ("a hidden test fails: radius -4", 0.875, 3.5)
-    slow = "import time\ndef area(r):\n    time.sleep(0 if r == 1 else 60)"
+    slow = "import time\ndef area(r):\n    time.sleep(0 if r == 1 else 600)"
     slow += "\n    return math.pi"
     found = verdicts(quiz, {"area": slow}, limits=Limits(call=2, test=4, shield="basic"))
     assert found["area-values"].score(4) == 0

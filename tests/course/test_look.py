@@ -5,9 +5,8 @@ import subprocess
 import sys
 
 import pytest
-import zoo
 
-from tools.course import look, shield, source
+from tools.course import look, shield, source, zoo
 from tools.course.kernel import Limits
 
 pytestmark = pytest.mark.skipif("ps2" not in source.names(), reason="the sources of the problem sets are kept elsewhere")

@@ -75,11 +75,11 @@ for i in range(40):
     f.flush()
     files.append(f)
     time.sleep(0.05)
-time.sleep(5)""",
+time.sleep(30)""",
     "empty": """
 for i in range(400_000):
     open(f"{i}", "w").close()
-time.sleep(5)""",
+time.sleep(30)""",
     "nested": """
 for i in range(1500):
     os.mkdir("d")
@@ -87,7 +87,7 @@ for i in range(1500):
 for i in range(20):
     open(str(i), "wb").write(bytes(10**7))
     time.sleep(0.05)
-time.sleep(5)""",
+time.sleep(30)""",
     "memory": """
 m = mmap.mmap(-1, 10**10)
 for i in range(0, 10**10, 4096):
@@ -96,8 +96,8 @@ for i in range(0, 10**10, 4096):
 for _ in range(6):
     if not os.fork():
         x = bytearray(200_000_000)
-        time.sleep(20)
-time.sleep(8)""",
+        time.sleep(60)
+time.sleep(30)""",
 }
 
 
@@ -117,7 +117,7 @@ def test_no_flood_gets_far(walls, flood):
         measured = subprocess.run(["du", "-sk", room], capture_output=True, text=True).stdout.split()  # nothing where it is gone
         used = 1024 * int(measured[0]) if measured else 0
         assert used < 3 * LIMITS.disk * 2**20
-        assert time.monotonic() - start < 60
+        assert time.monotonic() - start < 300
     assert not kernel.home.exists()
 
 

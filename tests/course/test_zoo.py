@@ -6,10 +6,9 @@ import sys
 from pathlib import Path
 
 import pytest
-import zoo
 from bs4 import BeautifulSoup
 
-from tools.course import grade, shield, source
+from tools.course import grade, shield, source, zoo
 from tools.course.kernel import Limits
 
 pytestmark = [

@@ -30,7 +30,7 @@ from .collect import LARGEST, Handed, collect, digest
 from .hand import Hand
 from .judge import judge
 from .kernel import Limits, remove
-from .line import PATIENCE
+from .line import Stopwatch, waiting
 from .make import CourseError
 from .pulse import Pulse
 from .submission import MOST_ENDS, Step, Submission
@@ -97,17 +97,17 @@ def run(problems: source.ProblemSet, folder: Path, book: Book, limits: Limits, j
     todo = [one for one in handed if again or not current(book.records.get(one.student), one, rules[one.student])]
     if len(todo) < len(handed):
         print(f"{len(handed) - len(todo)} of {len(handed)} submissions are graded already and unchanged")
-    running: dict[int, tuple[Handed, Pulse, float]] = {}
-    most = PATIENCE * ((MOST_ENDS + 1) * limits.cells + len(problems.tests) * 2 * limits.test + 60)
+    running: dict[int, tuple[Handed, Pulse, Stopwatch]] = {}
+    most = (MOST_ENDS + 1) * limits.cells + len(problems.tests) * 2 * limits.test + limits.judge
     with tqdm(total=len(todo), unit="submission", desc=problems.name, disable=None) as bar:
         while todo or running:
             while todo and len(running) < max(1, jobs):
-                one, pulse = todo.pop(0), Pulse(PATIENCE * limits.judge)
+                one, pulse = todo.pop(0), Pulse(limits.judge)
                 pid = begun(problems, one, release, book, limits, rules[one.student], scratch, pulse)
-                running[pid] = (one, pulse, time.monotonic() + most)
-            for pid, (one, pulse, deadline) in list(running.items()):
+                running[pid] = (one, pulse, Stopwatch(lambda pid=pid: waiting(pid)))
+            for pid, (one, pulse, watch) in list(running.items()):
                 (ended, status), reason = os.waitpid(pid, os.WNOHANG), ""
-                if not ended and time.monotonic() > min(pulse.until, deadline):
+                if not ended and (watch.over(most) or watch.at > pulse.until + watch.lost):
                     reason = f"the judge did not come back from {pulse.at}, and was ended"
                     put_down(pid)
                 if ended or reason:
@@ -218,11 +218,11 @@ def begun(problems, handed: Handed, release, book: Book, limits: Limits, rules: 
 def examined(problems, handed: Handed, release, limits: Limits, rules: str, scratch: Path, pulse: Pulse) -> dict:
     """Restore, run and judge one submission; its record."""
     start, own = time.monotonic(), time.process_time()
-    pulse("the numbers of this variant", PATIENCE * limits.cells)
+    pulse("the numbers of this variant", limits.cells + limits.judge)
     own_set = problems.variant(handed.seed)
     if own_set is not problems:
         problems, release = own_set, make.release(own_set)
-    pulse("the file", PATIENCE * limits.judge)
+    pulse("the file", limits.judge)
     try:
         if handed.path is None:
             raise restore.Unreadable("nothing was graded")

@@ -54,7 +54,7 @@ def works() -> bool:
     try:
         command = [*limited(TRIAL, 100), sys.executable, "-I", "-c", PROBE, str(theirs)]
         subprocess.run(
-            command, env={"PATH": os.defpath, **environment()}, pass_fds=[theirs], timeout=20, check=True,
+            command, env={"PATH": os.defpath, **environment()}, pass_fds=[theirs], timeout=100, check=True,
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )
         os.set_blocking(ours, False)
@@ -157,7 +157,7 @@ def counts() -> bool:
         return False
     try:
         one_more = [*entered(folder), "/bin/sh", "-c", "(:) & wait"]
-        subprocess.run(one_more, capture_output=True, timeout=20, env={"PATH": os.defpath})
+        subprocess.run(one_more, capture_output=True, timeout=100, env={"PATH": os.defpath})
         return refused(folder)
     except (OSError, subprocess.SubprocessError):
         return False

@@ -20,7 +20,7 @@ import numpy as np
 from foldnet import exercises
 
 from . import answers, source
-from .line import PATIENCE
+from .line import STEP, Stopwatch
 from .submission import END, Step, Submission
 
 
@@ -247,18 +247,15 @@ def plain(value):
 def limited(seconds: float, submission: Submission, name: str):
     """`Late` after so many seconds; what the submission or this process waits for a processor does not count."""
     submission.busy(f"the test {name}", seconds)
-    start, granted = submission.waited, 0.0
+    watch = Stopwatch(lambda: submission.waited)
 
-    def late(*_):
-        nonlocal granted
-        more = min(submission.waited - start, (PATIENCE - 1) * seconds) - granted
-        if more < 0.02:
+    def look(*_):
+        if watch.over(seconds):
             raise Late
-        granted += more
-        signal.setitimer(signal.ITIMER_REAL, more)
+        submission.alive()
 
-    before = signal.signal(signal.SIGALRM, late)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    before = signal.signal(signal.SIGALRM, look)
+    signal.setitimer(signal.ITIMER_REAL, min(STEP, seconds), STEP)
     try:
         yield
     finally:

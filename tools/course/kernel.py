@@ -24,8 +24,9 @@ from .line import Ended, Line, Silent
 ROOT = Path(__file__).resolve().parents[2]
 SYSTEM = ("/usr", "/lib", "/lib64", "/bin", "/etc/ld.so.cache", "/etc/fonts", "/etc/localtime", "/sys/devices/system/cpu")
 PROCESS = ("/proc/cpuinfo", "/proc/meminfo", "/proc/stat", "/dev/urandom", "/dev/random", "/dev/zero")
-START = 60.0  # seconds in which a process must say that it is there
+START = 300.0  # seconds in which a process must say that it is there
 GRACE = 3.0  # seconds between the request to stop and the end
+PHOTO = 60.0  # seconds for a photograph
 RARELY = 15  # times as long as an exact look at memory takes is the next one put off: it reads every page's entry
 DEEPEST = 40  # folders in folders
 FILES = 20_000
@@ -39,7 +40,7 @@ class Limits:
     cells: float = 300
     call: float = 20
     test: float = 60
-    judge: float = 60  # beyond what the submission may take
+    judge: float = 120  # beyond what the submission may take
     memory: int = 3000
     disk: int = 200
     output: int = 1
@@ -56,9 +57,9 @@ class Limits:
 class Kernel:
     """One shielded process. Use it in a `with`; `run` gives a cell's outputs, `photograph` what answers as things stand now."""
 
-    def __init__(self, limits: Limits, scratch: Path | None = None):
-        self.limits, self.reason, self.photos = limits, "", []
-        self.seconds = self.waited = 0.0  # of the processor, known at the end; and those that no limit counts
+    def __init__(self, limits: Limits, scratch: Path | None = None, alive=lambda: None):
+        self.limits, self.reason, self.photos, self.alive = limits, "", [], alive
+        self.seconds = 0.0  # of the processor, known at the end
         self.exact_at = self.exact_after = 0.0  # bytes and time of the last exact look at memory, and when the next one is due
         self.home = Path(tempfile.mkdtemp(prefix="fold-", dir=scratch))
         try:
@@ -114,7 +115,7 @@ class Kernel:
             env={"PATH": os.defpath, **group.environment()} if self.grouped else {}, pass_fds=[theirs.fileno()],
         )
         theirs.close()
-        self.line = Line(ours, 4 * self.limits.output * 2**20)
+        self.line = Line(ours, 4 * self.limits.output * 2**20, self.alive)
         threading.Thread(target=self._watch, daemon=True).start()
         try:
             self.line.hear(START)
@@ -271,11 +272,11 @@ class Kernel:
     def photograph(self) -> Line:
         """A process that answers with everything as it is now, whatever happens later."""
         ours, theirs = socket.socketpair()
-        photo = Line(ours, self.limits.answer * 2**20)
+        photo = Line(ours, self.limits.answer * 2**20, self.alive)
         with theirs:
             self.line.tell({"do": "photograph"}, theirs.fileno())
         self.photos.append(photo)
-        self._asked(self.line, None, GRACE * 5)
+        self._asked(self.line, None, PHOTO)
         return photo
 
     def ask(self, photo: Line, request: dict) -> dict:
@@ -283,7 +284,7 @@ class Kernel:
         self.reason = ""
         try:
             if not photo.pid:  # it says once that it is there, and the system says who it is
-                self._asked(photo, None, GRACE * 5)
+                self._asked(photo, None, PHOTO)
             reply, late = self._asked(photo, request, self.limits.call)
         except Ended as end:
             return {"error": "RuntimeError", "says": str(end)}
@@ -298,11 +299,11 @@ class Kernel:
             if message is not None:
                 line.tell(message)
             try:
-                return self._heard(line, seconds), late
+                return line.hear(seconds), late
             except Silent:
                 late = f"it took longer than {seconds:.0f} s"
                 self._signal(line.pid, signal.SIGINT)
-                return self._heard(line, GRACE), late
+                return line.hear(GRACE), late
         except Silent:
             flooded = self._flooded()
             self._signal(line.pid, signal.SIGKILL)
@@ -312,10 +313,10 @@ class Kernel:
             time.sleep(0.05)  # the watcher may be about to say why
             raise Ended(self.reason or str(end)) from None
 
-    def _heard(self, line: Line, seconds: float) -> dict:
-        reply, extra = line.hear_patiently(seconds)
-        self.waited += extra
-        return reply
+    @property
+    def waited(self) -> float:
+        """Seconds that no limit counts: a process of the submission was ready and had to wait for a processor."""
+        return sum(line.waited for line in (self.line, *self.photos))
 
 
 def existing(pid: int) -> psutil.Process | None:

@@ -7,7 +7,8 @@ import socket
 import struct
 import time
 
-PATIENCE = 4
+MOST = 20  # times as long as on a quiet machine is a limit at the most, on the clock
+STEP = 0.5  # seconds between two looks at the clock
 
 
 class Ended(Exception):
@@ -27,34 +28,84 @@ def waiting(pid: int) -> float:
         return 0.0
 
 
-class Line:
-    """Messages between the judge and one process of a submission; the system tells which process that is."""
+class Stopwatch:
+    """The seconds that count: not those in which the process that is waited for was ready and had no processor.
 
-    def __init__(self, end: socket.socket, most: int):
+    Whoever looks at it looks often. A look that comes late because this very process was stopped, as by Ctrl-Z, counts as a step.
+    """
+
+    def __init__(self, waited=lambda: 0.0):
+        self.waited, self.before, self.wall = waited, waited(), 0.0
+        self.begun = self.at = time.monotonic()
+
+    def __call__(self) -> float:
+        now = time.monotonic()
+        self.wall += min(now - self.at, 2 * STEP)
+        self.at = now
+        return self.wall - self.idle
+
+    @property
+    def idle(self) -> float:
+        """The seconds that do not count."""
+        return max(0.0, self.waited() - self.before)
+
+    @property
+    def lost(self) -> float:
+        """The seconds on the clock that do not count, those included in which this process was stopped."""
+        return self.at - self.begun - self.wall + self.idle
+
+    def over(self, seconds: float) -> bool:
+        """Whether a limit is reached: by seconds that count, or else `MOST` times as many on the clock."""
+        return self() >= seconds or self.wall >= MOST * seconds
+
+
+class Line:
+    """Messages between the judge and one process of a submission; the system tells which process that is.
+
+    `waited` are the seconds that counted for no limit, `counted` those that did; `alive` is called while we listen.
+    """
+
+    def __init__(self, end: socket.socket, most: int, alive=lambda: None):
         end.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
         self.end, self.most, self.pid, self.data = end, most, 0, bytearray()  # data: of a message that is not all there yet
+        self.waited = self.counted = 0.0
+        self.alive = alive
 
     def tell(self, message: dict, *handed: int) -> None:
         data = json.dumps(message).encode()
         data = struct.pack("!I", len(data)) + data
         try:
-            self.end.settimeout(10)
+            self.end.settimeout(60)
             sent = socket.send_fds(self.end, [data], handed) if handed else 0
             self.end.sendall(data[sent:])
         except OSError:
             raise Ended("it ended its process") from None
 
     def hear(self, seconds: float) -> dict:
-        """The next message; `Silent` where none comes in time, `Ended` where none can come."""
-        deadline, data = time.monotonic() + seconds, self.data
+        """The next message; `Silent` where none comes in time, `Ended` where none can come.
+
+        On a busy machine a limit is as long as on a quiet one: what the process waits for a processor does not count.
+        """
+        watch, waited, counted = Stopwatch(lambda: waiting(self.pid)), self.waited, self.counted
+        try:
+            return self._hear(seconds, watch, waited)
+        finally:
+            self.counted, self.waited = counted + max(0.0, watch()), waited + watch.idle
+
+    def _hear(self, seconds: float, watch: Stopwatch, waited: float) -> dict:
+        data = self.data
         while len(data) < 4 or len(data) < 4 + struct.unpack("!I", data[:4])[0]:
             if len(data) >= 4 and struct.unpack("!I", data[:4])[0] > self.most:
                 raise Ended(f"its answer has more than {self.most // 2**20} MB")
-            self.end.settimeout(max(0.01, deadline - time.monotonic()))
+            self.end.settimeout(min(STEP, max(0.01, seconds - watch())))
             try:
                 part, more, *_ = self.end.recvmsg(2**20 if len(data) >= 4 else 4 - len(data), socket.CMSG_SPACE(12))
             except TimeoutError:
-                raise Silent from None
+                if watch.over(seconds):
+                    raise Silent from None
+                self.waited = waited + watch.idle  # whoever has a limit of its own looks at it meanwhile
+                self.alive()
+                continue
             except OSError:
                 part, more = b"", []
             if not part:
@@ -69,24 +120,6 @@ class Line:
         except (ValueError, RecursionError):
             message = None
         return message if isinstance(message, dict) else {}
-
-    def hear_patiently(self, seconds: float) -> tuple[dict, float]:
-        """The next message, and the seconds that do not count because the process had to wait for a processor.
-
-        On a busy machine a limit is as long as on a quiet one, and at the most `PATIENCE` times as long on the clock.
-        """
-        begun, before, extra = time.monotonic(), waiting(self.pid), 0.0
-
-        def waited() -> float:
-            return max(0.0, min(waiting(self.pid) - before, (PATIENCE - 1) * seconds))
-
-        while True:
-            try:
-                return self.hear(begun + seconds + extra - time.monotonic()), waited()
-            except Silent:
-                if waited() < extra + 0.02:
-                    raise
-                extra = waited()
 
     def close(self) -> None:
         self.end.close()

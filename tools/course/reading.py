@@ -15,7 +15,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Lock
 
-from . import pages, source, variants
+from . import pages, roster, source, variants
 from .book import Book, keep, rows, table, texts, write
 from .hand import Entry, Hand
 from .make import CourseError
@@ -56,7 +56,7 @@ STYLE = pages.STYLE + """
 body{max-width:none;margin:1rem}main{display:grid;grid-template-columns:1fr 1fr 16rem;gap:1rem;align-items:start}
 main>*{border:1px solid #ccc;padding:0 1rem 1rem;max-height:85vh;overflow:auto}
 input,textarea{font:inherit;width:100%;box-sizing:border-box}
-nav a{margin-right:1rem}.bad{color:#b00020}
+h2{overflow-wrap:anywhere}nav a{margin-right:1rem}.bad{color:#b00020}
 """
 
 
@@ -72,6 +72,8 @@ class Desk:
         keep(self.path)
         self.texts = {student: texts(problems, record) for student, record in self.book.records.items()}
         self.hand()
+        listed, found = out / "roster.csv", [{"student": s, "handed in as": r["name"]} for s, r in self.book.records.items()]
+        self.names = roster.names(roster.read_table(listed) if listed.is_file() else [], found)
         answers = [cell.name for cell in problems.cells if cell.by_hand]
         self.order = [(answer, student) for answer in answers for student in sorted(self.texts) if answer in self.texts[student]]
 
@@ -128,14 +130,14 @@ class Desk:
         nav = "".join(f'<a id="{name}" href="{i}">{name}</a>' for name, i in links if 0 <= i < len(self.order))
         score = "" if entry.score is None else f"{entry.score:g}"
         earlier = f"<p><em>{html.escape(entry.earlier)}</em></p>" if entry.earlier else ""
-        title = pages.titles(self.problems)[answer]
+        title, name = pages.titles(self.problems)[answer], self.names.get(student, student)
         policy = f"default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'nonce-{nonce}'; connect-src 'self'"
         data = f'data-student="{html.escape(student)}" data-answer="{answer}" data-text="{cell["sign"]}"'
         return f"""<!doctype html><html lang="en"><head><meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="{policy}; base-uri 'none'; form-action 'none'">
-<title>{html.escape(title)}: {html.escape(student)}</title><style>{STYLE}</style></head><body {data}>
+<title>{html.escape(title)}: {html.escape(name)}</title><style>{STYLE}</style></head><body {data}>
 <nav>{nav} {index + 1} of {len(self.order)}, {left} to be read. Keys: Enter or n: on, p: back, c: comment (Ctrl+Enter: on).</nav>
-<main><div><h2>{html.escape(title)}: {html.escape(student)}</h2>{pages.cleaned(body)}</div>
+<main><div><h2>{html.escape(title)}: {html.escape(name)}</h2>{pages.cleaned(body)}</div>
 <div><h2>Model answer and rubric</h2>{pages.cleaned(rubric)}</div>
 <div><h2>Score</h2><label>of {wanted.points:g} <input id="score" inputmode="decimal" value="{score}"></label>{earlier}
 <p><label>Comment <textarea id="comment" rows="8">{html.escape(entry.comment)}</textarea></label></p>

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from .kernel import GRACE, START, Kernel, Limits
-from .line import PATIENCE, Ended, Line, waiting
+from .kernel import PHOTO, START, Kernel, Limits
+from .line import Ended, Line, waiting
 from .pulse import Pulse
 
 MOST_ENDS = 4  # so often may a submission end its process
@@ -41,7 +40,7 @@ class Submission:
         for _ in range(MOST_ENDS + 1):
             self.close()
             self.busy("the start of the notebook's process", START)
-            self.kernel = Kernel(self.limits, self.scratch)
+            self.kernel = Kernel(self.limits, self.scratch, self.alive)
             if self._all():
                 self.photos[END] = self.kernel.photograph()
                 return
@@ -49,12 +48,11 @@ class Submission:
         self.note("the notebook ended its process again and again")
 
     def _all(self) -> bool:
-        begun = time.monotonic()
         for step in self.steps:
             if step.key in self.left_out:
                 continue
             try:
-                self.run(step, self.limits.cells - (time.monotonic() - begun - self.kernel.waited))
+                self.run(step, self.limits.cells - self.kernel.line.counted)
             except Ended as end:
                 self.left_out.add(step.key)
                 step.outputs = [told(f"This cell was stopped: {end}. The others ran without it.")]
@@ -77,7 +75,7 @@ class Submission:
         if step.test:
             if step.key in self.photos:
                 self.photos[step.key].close()
-            self.busy(f"the photograph at {step.key}", 5 * GRACE)
+            self.busy(f"the photograph at {step.key}", PHOTO)
             self.photos[step.key] = self.kernel.photograph()
 
     def ask(self, photo: str, request: dict) -> dict:
@@ -93,7 +91,12 @@ class Submission:
     def busy(self, what: str, seconds: float) -> None:
         """Tell whoever waits for this judge what it is at, and for how long a submission may keep it there."""
         if self.pulse:
-            self.pulse(what, PATIENCE * seconds + self.limits.judge)
+            self.pulse(what, seconds + self.limits.judge)
+
+    def alive(self) -> None:
+        """Tell whoever waits for this judge that it listens, and has a limit for that."""
+        if self.pulse:
+            self.pulse.beat(self.limits.judge)
 
     def note(self, text: str) -> None:
         if text not in self.notes:

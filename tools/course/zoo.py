@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import nbformat
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
-from tools.course import grade, shield, source
+from . import grade, shield, source
 
 ROOT = source.ROOT
 TESTS, BY_HAND = 24, 11
@@ -52,7 +52,7 @@ def cell(notebook: dict, name: str) -> dict:
 def insert(notebook: dict, before: str, code: str) -> None:
     """A cell of the student's own before a cell of the set."""
     index = next(i for i, c in enumerate(notebook["cells"]) if c["id"] == before)
-    notebook["cells"].insert(index, json.loads(json.dumps(new_code_cell(code))))
+    notebook["cells"].insert(index, json.loads(json.dumps(new_code_cell(code, id=f"own-{len(notebook['cells'])}"))))
 
 
 def distractor(problems: source.ProblemSet, answer: str, number: int = 0) -> str:
@@ -242,7 +242,8 @@ def spies(problems, release):
     made = copy.deepcopy(release)
     insert(made, "chain", SPY.replace("{root!r}", repr(str(ROOT))))
     insert(made, "fit-error", "print(dir(), globals().get('In'), open('/proc/self/cmdline').read())")
-    made["cells"].append(json.loads(json.dumps(new_markdown_cell("<script>alert(1)</script> and <img src=x onerror=alert(2)>"))))
+    script = "<script>alert(1)</script> and <img src=x onerror=alert(2)>"
+    made["cells"].append(json.loads(json.dumps(new_markdown_cell(script, id="own-text"))))
     script = "display(HTML('<script>alert(3)</script>'), Javascript('alert(4)'))"
     insert(made, "errors", f"from IPython.display import HTML, Javascript, display\n{script}")
     return Submission(written(made), 0, 0)
