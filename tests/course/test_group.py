@@ -59,6 +59,7 @@ def test_the_trial_believes_only_the_limit_that_was_asked_for(path, monkeypatch)
         assert group.works() is holds
 
 
+@pytest.mark.skipif(group.place(os.getpid()) is None, reason="NO CONTROL GROUPS OF VERSION 2 HERE: none was tried")
 def test_the_systems_word_on_memory_is_read(monkeypatch, tmp_path):
     own = next(line[3:] for line in Path("/proc/self/cgroup").read_text().splitlines() if line.startswith("0::"))
     monkeypatch.setattr(group, "MOUNT", tmp_path)
