@@ -92,7 +92,9 @@ def rates(run: Stored, leak: float, biases: str = "torch") -> np.ndarray:
 def hardest_counts(rate: np.ndarray, trials: int = SOURCE, seed: int = 0) -> np.ndarray:
     """In how many shapes each class is among the hardest, `(222,)`: within one point of the lowest success. (S2-tab-3.3)
 
-    `rate` is `(..., 222)`; so many trials are drawn with these rates first, as the source has a hundred.
+    `rate` is `(..., 222)`; so many trials are drawn with these rates first, as the source has a hundred. Shapes at which more
+    than half of the classes are so near are left out: where everybody succeeds nobody is hard.
     """
     seen = np.random.default_rng(seed).binomial(trials, rate.reshape(-1, rate.shape[-1])) / trials
-    return (seen <= seen.min(1, keepdims=True) + 0.01 + 1e-9).sum(0)
+    hard = seen <= seen.min(1, keepdims=True) + 0.01 + 1e-9
+    return hard[hard.mean(1) <= 0.5].sum(0)

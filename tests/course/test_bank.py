@@ -11,6 +11,7 @@ from scipy.optimize import minimize_scalar
 from scipy.stats import cauchy
 
 from foldnet import plan
+from foldnet.boolean import functions
 from foldnet.boolean.functions import corners
 from foldnet.boolean.perceptron import learn
 from foldnet.boolean.swaps import swaps
@@ -114,6 +115,13 @@ def zigzag(widths):
     return pieces, pieces - sum(widths)
 
 
+def restless(ones):
+    """Both influences from Fourier coefficients: the mean size of their sets."""
+    f = np.isin(np.arange(8), ones).astype(int)
+    sizes = functions.corners(3, low=0).sum(1)
+    return [float((functions.fourier(g) ** 2 * sizes).sum()) for g in (f, f ^ functions.parity(3))]
+
+
 def weights(first, second, more):
     sizes = [ReLUNet.random((784, k, second, 10)) for k in (first, first + more)]
     totals = [sum(p.numel() for p in (*net.weights, *net.biases)) for net in sizes]
@@ -158,7 +166,7 @@ def nested(lines, a, b):
 TWINS = {
     "octahedron": octahedron, "hexagon": hexagon, "piece": piece, "bundle": bundle, "nested": nested,
     "largest": lambda slopes, offsets: kinks(lambda x: np.max(np.outer(x, slopes) + offsets, axis=1))[0],
-    "crease": crease, "zigzag": zigzag, "turned": lambda x, t: learn(x, t, most_passes=1).weights[-1],
+    "crease": crease, "zigzag": zigzag, "restless": restless, "turned": lambda x, t: learn(x, t, most_passes=1).weights[-1],
     "hinges": hinges, "crowd": crowd, "alone": alone, "gain": gain, "smallest": smallest, "faster": faster, "profile": profile,
     "chain": chain, "steady": steady, "foot": foot, "weights": weights,
     "speed": lambda x, r, w, v, beta: flow(x, r, w, v, beta)[0],

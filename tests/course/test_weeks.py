@@ -33,7 +33,7 @@ def further() -> list[str]:
 def test_every_story_is_read_once_and_two_a_week_at_most():
     read = [name for stories, _ in weeks().values() for name in stories]
     assert sorted(read + further()) == sorted(written())
-    assert len(further()) <= 3
+    assert len(further()) <= len(weeks())  # one a week, on average, for those who want more
     assert list(weeks()) == list(range(1, 10))
     assert max(len(stories) for stories, _ in weeks().values()) <= 2
 

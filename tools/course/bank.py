@@ -203,6 +203,19 @@ def zigzag(rng):
     return Question(text, [pieces, pieces - first - second - third], {"widths": [first, second, third]})
 
 
+@about("boolean/training")
+def restless(rng):
+    ones = sorted(int(k) for k in rng.choice(8, int(rng.integers(2, 5)), replace=False))
+    table = [int(k in ones) for k in range(8)]
+    flips = sum(table[k] != table[k ^ bit] for k in range(8) for bit in (1, 2, 4))
+    shown = ", ".join(f"{k:03b}" for k in ones)
+    text = (
+        f"A function of three bits is 1 at {shown} and 0 at the other corners. What is its influence, and what is that of the"
+        " function that is 1 where exactly one of it and the parity of the three bits is?"
+    )
+    return Question(text, [Fraction(flips, 8), 3 - Fraction(flips, 8)], {"ones": ones})
+
+
 @about("boolean/swaps")
 def profile(rng):
     n = int(rng.integers(3, 5))
