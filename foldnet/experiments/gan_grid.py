@@ -13,10 +13,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from .. import _paths
+from ..data import stored
 from ..nets import ReLUNet
 from ..splines import gans, modes
 from ..training.capture import captured
@@ -25,10 +27,32 @@ from .runner import device, short
 SEEDS, WIDTH, BATCH, LR, DAMPING = 10, 128, 128, 1e-3, 1.0
 KINDS = {"sgd": (False, 0.1), "rmsprop": (True, 0.1), "sgd wide": (False, 1.0), "rmsprop wide": (True, 1.0)}  # scaled, noise
 LONG = "rmsprop"
+WAYS = {  # the four of the lecture: rule and kind
+    "simultaneous": ("simultaneous", "sgd"),
+    "ridge": ("ridge", "sgd"),
+    "simultaneous + RMSprop": ("simultaneous", "rmsprop"),
+    "ridge + RMSprop": ("ridge", "rmsprop"),
+}
+LAST, EARLY = 400_000, 40_000
 MARKS = (1000, 4000, 10_000, 20_000, 40_000, 100_000, 200_000, 400_000)
 LONGER = (800_000, 1_200_000, 1_600_000, 2_000_000, 2_400_000)
 CHUNK = 20  # steps in one graph; every mark is a multiple
 SAMPLES, KEPT = 10_000, 3  # points of noise that a generator is judged by, and seeds whose generators are kept
+
+
+def found(way: str, name: str, steps: int = LAST) -> np.ndarray:
+    """What the stored games of one way have, by seed."""
+    rule, kind = WAYS[way]
+    return np.asarray(stored("gan_grid").row(rule=rule, steps=steps)[name][kind], dtype=float)
+
+
+def interval(values: np.ndarray) -> tuple[float, float, float]:
+    """The mean over seeds and both ends of its 95 % interval, by Student's distribution."""
+    from scipy.stats import t
+
+    mean, error = values.mean(), values.std(ddof=1) / len(values) ** 0.5
+    reach = t.ppf(0.975, len(values) - 1) * error
+    return mean, mean - reach, mean + reach
 
 
 def cells() -> list[dict]:

@@ -80,11 +80,11 @@ class Games:
 
     def generator(self) -> ReLUNet:
         k, h, d, _ = self.sizes
-        return _network(self.x, k, h, d)
+        return unpacked(self.x, k, h, d)
 
     def discriminator(self) -> ReLUNet:
         _, _, d, width = self.sizes
-        return _network(self.y, d, width, 1)
+        return unpacked(self.y, d, width, 1)
 
     # ---- derivatives ---------------------------------------------------------------------------------------------------
 
@@ -186,7 +186,7 @@ def _parts(flat: Tensor, inputs: int, width: int, outputs: int) -> tuple[Tensor,
     return first.unflatten(1, (width, inputs + 1)), second.unflatten(1, (width, outputs)), last
 
 
-def _network(flat: Tensor, inputs: int, width: int, outputs: int) -> ReLUNet:
-    """Views of the parameters as networks, also where a game has run away to infinity."""
+def unpacked(flat: Tensor, inputs: int, width: int, outputs: int) -> ReLUNet:
+    """Rows of parameters, laid out as those of `Games`, as networks; also where a game has run away to infinity."""
     first, second, last = _parts(flat, inputs, width, outputs)
     return ReLUNet([torch.zeros(1, 1)], [torch.zeros(1)]).with_layers([first[..., :-1], second.mT], [first[..., -1], last])

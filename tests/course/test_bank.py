@@ -105,6 +105,29 @@ def crease(w, b, v):
     return np.linalg.norm(near), slopes[1] - slopes[0]
 
 
+def stairs(count, reach, spacing, steep):
+    """The staircase drawn corner by corner, and the noise of each gap found by going back from sample to noise."""
+    tread, rise = 0.3, spacing / steep
+    at = np.cumsum([0.0] + [tread, rise] * (count - 1) + [tread])
+    height = np.repeat(spacing * np.arange(count), 2).astype(float)
+    back = lambda x, k: np.interp(x, height[2 * k + 1 : 2 * k + 3], at[2 * k + 1 : 2 * k + 3])  # noqa: E731
+    lost = sum(back((k + 1) * spacing - reach, k) - back(k * spacing + reach, k) for k in range(count - 1))
+    slopes = np.diff(height) / np.diff(at)
+    return np.count_nonzero(np.diff(slopes)), lost / (count * spacing)
+
+
+def answer(a, b, c):
+    """The best answer by Newton's step, differences along it; and the speed where the largest real part changes its sign."""
+    f = lambda x, y: a * x * x / 2 + b * x * y + c * y * y / 2  # noqa: E731
+    best = lambda x: f(x, -b * x / c)  # noqa: E731
+    growth = lambda r: np.linalg.eigvals(np.array([[-a, -b], [r * b, r * c]])).real.max()  # noqa: E731
+    low, high = 1e-6, 100.0
+    for _ in range(80):
+        middle = (low + high) / 2
+        low, high = (middle, high) if growth(middle) > 0 else (low, middle)
+    return best(1) - 2 * best(0) + best(-1), low
+
+
 def zigzag(widths):
     """The same zigzag, drawn point by point: its corners lie at multiples of one part of [0, 1]."""
     parts = math.prod(widths)
@@ -166,6 +189,7 @@ def nested(lines, a, b):
 TWINS = {
     "octahedron": octahedron, "hexagon": hexagon, "piece": piece, "bundle": bundle, "nested": nested,
     "largest": lambda slopes, offsets: kinks(lambda x: np.max(np.outer(x, slopes) + offsets, axis=1))[0],
+    "stairs": stairs, "answer": answer,
     "crease": crease, "zigzag": zigzag, "restless": restless, "turned": lambda x, t: learn(x, t, most_passes=1).weights[-1],
     "hinges": hinges, "crowd": crowd, "alone": alone, "gain": gain, "smallest": smallest, "faster": faster, "profile": profile,
     "chain": chain, "steady": steady, "foot": foot, "weights": weights,

@@ -1,7 +1,9 @@
 """The run behind the chapter on GANs: a killed run goes on where it stopped, and its kinds are what they are called."""
 
+import numpy as np
 import pytest
 import torch
+from scipy import stats
 
 from foldnet.experiments import gan_grid as run
 from foldnet.splines import gans, modes
@@ -59,6 +61,12 @@ def test_measures_are_those_of_the_generator():
         torch.linalg.matrix_norm(net.jacobian(0.1 * noise), 2).max().item(), rel=1e-5
     )
     assert (found["folds"][4:] > found["folds"][:4]).all()  # wide noise meets more folds
+
+
+def test_intervals_are_students():
+    values = np.random.default_rng(0).normal(size=10)
+    mean, low, high = run.interval(values)
+    assert (low, high) == pytest.approx(stats.t.interval(0.95, 9, mean, stats.sem(values)))
 
 
 def test_marks_are_whole_graphs():

@@ -23,7 +23,7 @@ def slow(k):
     """The k-th game as a function of two vectors, in the layout of `Games`, with nothing but `value`."""
 
     def f(x, y):
-        g, d = gans._network(x[None], 2, 5, 2), gans._network(y[None], 2, 6, 1)
+        g, d = gans.unpacked(x[None], 2, 5, 2), gans.unpacked(y[None], 2, 6, 1)
         return gans.value(g, d, REAL[k], NOISE[k]).squeeze()
 
     return f

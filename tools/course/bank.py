@@ -174,6 +174,32 @@ def crease(rng):
     return Question(text, [Fraction(abs(bias), length), v * length], {"w": w, "b": bias, "v": v})
 
 
+@about("splines/gans")
+def stairs(rng):
+    count, reach = int(rng.integers(3, 7)), int(rng.integers(1, 4))
+    spacing, steep = 2 * reach + int(rng.integers(2, 7)), int(rng.integers(4, 11))
+    length = count * spacing
+    text = (
+        f"A generator of one input turns noise that is uniform on $[0, {length}]$ into samples at {count} targets, ${spacing}$"
+        f" apart. It is flat at each target and climbs with slope ${steep}$ between them, all of it inside the noise. A sample"
+        f" belongs to a target within ${reach}$ of it. How many bends does it have, and which share of the noise is lost between"
+        " targets?"
+    )
+    lost = Fraction((count - 1) * (spacing - 2 * reach), steep * length)
+    return Question(text, [2 * (count - 1), lost], {"count": count, "reach": reach, "spacing": spacing, "steep": steep})
+
+
+@about("splines/gans")
+def answer(rng):
+    a, c, b = -int(rng.integers(1, 9)), -int(rng.integers(1, 6)), int(rng.integers(7, 12))
+    text = (
+        f"Two players, $f(x, y) = \\frac{{{a}}}{{2}}x^2 + {b}xy - \\frac{{{-c}}}{{2}}y^2$; $x$ goes down its gradient and $y$"
+        " up, in small steps, $y$ being $r$ times as fast. How does $f$ bend for $x$ when $y$ always gives its best answer"
+        " (the second derivative), and above which $r$ does simultaneous descent come to rest at the origin?"
+    )
+    return Question(text, [a - Fraction(b * b, c), Fraction(a, c)], {"a": a, "b": b, "c": c})
+
+
 @about("boolean/perceptron")
 def turned(rng):
     x = [whole(rng, -4, 4, 2, distinct=False) for _ in range(3)]
