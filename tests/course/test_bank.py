@@ -186,7 +186,13 @@ def nested(lines, a, b):
     return faces(ReLUNet(weights, [np.zeros(4), np.arange(1.0, lines + 1), np.zeros(1)]))
 
 
+def tickets(width, pruned):
+    sizes = [sum(mask) for mask in product((0, 1), repeat=width)]
+    return sizes.count(pruned), sum(1 <= size <= pruned for size in sizes)
+
+
 TWINS = {
+    "tickets": tickets,
     "octahedron": octahedron, "hexagon": hexagon, "piece": piece, "bundle": bundle, "nested": nested,
     "largest": lambda slopes, offsets: kinks(lambda x: np.max(np.outer(x, slopes) + offsets, axis=1))[0],
     "stairs": stairs, "answer": answer,

@@ -242,6 +242,18 @@ def restless(rng):
     return Question(text, [Fraction(flips, 8), 3 - Fraction(flips, 8)], {"ones": ones})
 
 
+@about("boolean/pruning")
+def tickets(rng):
+    width, pruned = int(rng.integers(5, 9)), int(rng.integers(2, 4))
+    text = (
+        f"A network with one hidden layer of {width} neurons is pruned by trying every subset: first all subnetworks of one"
+        f" neuron, then all of two, and so on. The first that succeed have {pruned} neurons. How many subnetworks have {pruned}"
+        " neurons, and how many were trained in all?"
+    )
+    sizes = [math.comb(width, k) for k in range(1, pruned + 1)]
+    return Question(text, [sizes[-1], sum(sizes)], {"width": width, "pruned": pruned})
+
+
 @about("boolean/swaps")
 def profile(rng):
     n = int(rng.integers(3, 5))
