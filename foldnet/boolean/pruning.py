@@ -19,8 +19,7 @@ from torch import Tensor
 from ..nets import ReLUNet, stack
 from ..train import Fit, fit
 from .functions import corners, inputs_of, table
-
-LOSS, LR, EPOCHS = "bce", 0.025, 4000  # of Section 3.4 of the dissertation, with Adam
+from .training import EPOCHS, LR
 
 
 def targets(f, like: ReLUNet) -> tuple[Tensor, Tensor]:
@@ -54,7 +53,7 @@ def tuned(net: ReLUNet, f, epochs: int = EPOCHS, until: float | None = None, eve
     A mean loss below log 2 / 2^n leaves no corner wrong, so `until` may end the training of a network that is sure to solve it.
     """
     x, y = targets(f, net)
-    return fit(net, x, y, loss=LOSS, lr=lr, epochs=epochs, until=until, every=every or max(1, epochs), progress=False)
+    return fit(net, x, y, loss="bce", lr=lr, epochs=epochs, until=until, every=every or max(1, epochs), progress=False)
 
 
 # ---- subnetworks -----------------------------------------------------------------------------------------------------------

@@ -10,7 +10,8 @@ import numpy as np
 import torch
 
 from ..boolean.functions import parity
-from ..boolean.pruning import EPOCHS, choices, padded, prune_deep, prune_wide, solves, subnetworks, tuned
+from ..boolean.pruning import choices, padded, prune_deep, prune_wide, solves, subnetworks, tuned
+from ..boolean.training import EPOCHS
 from ..nets import ReLUNet, stack
 from .runner import device, short
 
