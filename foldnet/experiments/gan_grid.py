@@ -1,6 +1,6 @@
 """GANs on a grid of 25 modes: simultaneous descent and Follow-the-Ridge, each plain and with RMSprop, many seeds at once.
 
-Games like those behind the lecture's four pictures (S3-fig-gan-simgd, -fr, -rmsprop, -fr-rmsprop), with what their names say: one hidden
+Games like those of the lecture's pictures (S3-fig-gan-simgd, -fr, -rmsprop, -fr-rmsprop), with what their names say: one hidden
 layer of 128 neurons each, rates 0.001, batches of 128, noise of two dimensions and scale 0.1, modes of width 0.1, damping 1. What
 the names leave open is ours: modes stand 1 apart, networks start as torch.nn.Linear does, both players are ReLU networks. Beside
 them the same games with noise of scale 1, which has more folds inside and needs less steepness: all else equal.
