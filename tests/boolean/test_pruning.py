@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 
+from foldnet.boolean import pruning
 from foldnet.boolean.constructions import parity_network
 from foldnet.boolean.functions import corners, parity
 from foldnet.boolean.pruning import (
@@ -162,3 +163,28 @@ def test_the_smallest_of_a_depth_is_the_most_frequent_of_the_smallest():
     assert smallest(ends, 2) == [3, 2]
     assert smallest(ends, 3) == [2, 2, 2]
     assert smallest(ends, 4) == []
+
+
+def test_removals_are_drawn_in_proportion_to_one_over_their_loss(monkeypatch):
+    """Two removals succeed, with losses 1 and 1/3: the second is taken three times as often."""
+    net = ReLUNet.random((2, 2, 1), seed=0)
+
+    def two(states, f, epochs):
+        if len(states[0].path) > 1:
+            return {i: [] for i in range(len(states))}
+        return {i: [(1.0, lambda: kept(net, 0, [0])), (3.0, lambda: kept(net, 0, [1]))] for i in range(len(states))}
+
+    monkeypatch.setattr(pruning, "_tried", two)
+    ends = pruning.prune_deep([net] * 2000, parity(2), epochs=(1,), seed=1)
+    second = np.mean([torch.equal(s.net.weights[0], net.weights[0][1:]) for s in ends])
+    assert abs(second - 0.75) < 4 * (0.75 * 0.25 / 2000) ** 0.5
+
+
+def test_the_score_of_a_removal_is_one_over_its_loss(monkeypatch):
+    net = ReLUNet([[[1.0, 1.0], [-1.0, -1.0]], [[1.0, 1.0]]], [[0.0, 0.0], [-1.0]])
+    result = pruning.tuned(stack([net, net]), [1, 0, 0, 1], 1)
+    monkeypatch.setattr(pruning, "tuned", lambda *_: result)
+    states = [pruning.Pruning(net, [(2,)])]
+    found = list(pruning._judged(stack([net, net]), [1, 0, 0, 1], 1, states, [0, 0]))
+    assert [number for number, *_ in found] == [0, 1], "both solve it"
+    assert [score * loss for (_, score, _), loss in zip(found, result.final_loss.tolist())] == pytest.approx([1, 1])
