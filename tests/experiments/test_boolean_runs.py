@@ -89,7 +89,8 @@ def test_a_cell_of_five_inputs(monkeypatch, tmp_path):
         assert (found["by"][name].sum(0) == np.bincount(again, minlength=7)).all()
         mean = (found["by"][name].sum(1) * np.arange(len(found["by"][name]))).sum() / len(some)
         assert mean == pytest.approx(np.floor(known[name] * unit + 1e-9).mean())
-        assert found["ranks"][name] == pytest.approx(spearmanr(known[name], again)[0], abs=1e-5)
+        tied = np.round(known[name].astype(float), 6)  # equal up to rounding, which is another on each processor
+        assert found["ranks"][name] == pytest.approx(spearmanr(tied, again)[0], abs=1e-5)
     assert [row[1] for row in found["hardest"]] == sorted(again)[:20]
     assert found["easiest"][0][1] == again.max()
     assert "solved" not in five_inputs.cell(0.0, 3, 1, every=1, epochs=5, trials=2)
