@@ -18,6 +18,7 @@ from .runner import device, short
 DIGITS, WIDTHS, TRIALS, TABLES = range(1, 7), range(2, 15), 4, 5
 DEEP = ((2, 10, 5), (3, 15, 5), (4, 20, 5), (5, 25, 5))  # digits, width, depth: Table 3.5
 NETWORKS, PRUNINGS, BLOCKS = 4, 10, 10
+RATE = 100  # networks of width 15 and depth four in a block, for the share that ends at 2-2
 SURE = 0.01  # the mean loss below which at most 64 corners are all right: log(2) / 64 is 0.0108
 WIDE, NARROW, COST_DIGITS = 6, 3, 4  # of the question what pruning costs
 DIRECT = (((3,), 0.0), ((2, 2), 0.0), ((3,), 0.1), ((2, 2), 0.1))  # hidden widths and leak, trained from scratch
@@ -133,11 +134,12 @@ def deep(
 ) -> dict:
     """Table 3.5: the hidden widths at the end of each pruning, as texts such as "2-2" `(networks * prunings)`, and its work.
 
-    Four networks are pruned ten times each; of width 15 and depth four, for the rate, forty are pruned once. `solved` of as many
-    trainings; `epochs`, the mean epochs of one; `work`, epochs times parameters over all subnetworks tried; `length` of the path.
+    Four networks are pruned ten times each; of width 15 and depth four, for the rate, a hundred are pruned once. `solved` of as
+    many trainings; `epochs`, the mean epochs of one; `work`, epochs times parameters over all subnetworks tried; `length` of the
+    path.
     """
     rate = depth == 4
-    networks, prunings = networks or (NETWORKS * PRUNINGS if rate else NETWORKS), prunings or (1 if rate else PRUNINGS)
+    networks, prunings = networks or (RATE if rate else NETWORKS), prunings or (1 if rate else PRUNINGS)
     f, sizes = parity(digits), (digits, *[width] * depth, 1)
     run = tuned(start(sizes, networks, [5, digits, width, block]), f, EPOCHS, SURE)
     good = solves(run.net, f).nonzero().flatten().tolist()
