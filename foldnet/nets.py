@@ -200,11 +200,17 @@ class ReLUNet(Network):
 
     def jacobian(self, x) -> Tensor:
         """The slope of the linear piece each point lies in: `(*batch, n, out, in)`; on a crease, the piece where z <= 0."""
-        slope = self.weights[0].unsqueeze(-3)
-        for z, w in zip(self.preactivations(x), self.weights[1:]):
-            gate = torch.ones_like(z).where(z > 0, self.leak)
-            slope = w.unsqueeze(-3) @ (gate.unsqueeze(-1) * slope)
-        return slope.expand(*self(x).shape, self.sizes[0])
+        *hidden, out = self.layers(x)
+        gates = [torch.ones_like(z).where(z > 0, self.leak) for z in hidden]
+        if self.sizes[-1] < self.sizes[0]:  # from the outputs back: nothing larger than the result
+            slope = self.weights[-1].unsqueeze(-3)
+            for gate, w in zip(gates[::-1], self.weights[-2::-1]):
+                slope = ((slope * gate.unsqueeze(-2)).flatten(-3, -2) @ w).unflatten(-2, out.shape[-2:])
+        else:
+            slope = self.weights[0].unsqueeze(-3)
+            for gate, w in zip(gates, self.weights[1:]):
+                slope = w.unsqueeze(-3) @ (gate.unsqueeze(-1) * slope)
+        return slope.expand(*out.shape, self.sizes[0])
 
     def to_sequential(self) -> torch.nn.Sequential:
         """The same function as a `torch.nn.Sequential`, exactly: Linear and (Leaky)ReLU modules."""
