@@ -1,0 +1,152 @@
+"""The directions in which a network looks: second moments of its gradients, their leading directions, and what these explain.
+
+Behind geometry/sensitivity. Gradients come as chunks `(*batch, n, out, in)`, as `vision.jacobians` gives them, and are added up
+as they come: all of them together would not fit into memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """Of the gradients g of each output: `mean` `(*batch, out, in)` and `second`, E[g g^T], `(*batch, out, in, in)`."""
+
+    mean: Tensor
+    second: Tensor
+
+    @property
+    def trace(self) -> Tensor:
+        """The mean squared length of a gradient, `(*batch, out)`: the sum of all singular values."""
+        return self.second.diagonal(dim1=-2, dim2=-1).sum(-1)
+
+    @property
+    def steady(self) -> Tensor:
+        """|E g|^2 / E|g|^2, `(*batch, out)`: 1 for a linear function, less the more its gradient turns."""
+        return self.mean.square().sum(-1) / self.trace
+
+    @property
+    def participation(self) -> Tensor:
+        """(sum of the singular values)^2 / (sum of their squares), `(*batch, out)`: k if k of them are equal and the rest 0."""
+        return self.trace.square() / self.second.square().sum((-1, -2))
+
+
+def moments(slopes: Iterable[Tensor]) -> Moments:
+    """Mean and uncentred second moment of gradients that come in chunks `(*batch, n, out, in)` (S2-alg-active-subspace)."""
+    count, mean, second = 0, torch.zeros(()), torch.zeros(())
+    for chunk in slopes:
+        by_output = chunk.double().transpose(-3, -2)  # (*batch, out, n, in)
+        count += chunk.shape[-3]
+        mean = by_output.sum(-2) + mean.to(by_output)
+        second = by_output.mT @ by_output + second.to(by_output)
+    if not count:
+        raise ValueError("the moments of gradients need at least one gradient; got none")
+    return Moments(mean / count, second / count)
+
+
+def leading(matrices: Tensor, count: int = 1, steps: int = 120, spare: int = 8) -> tuple[Tensor, Tensor]:
+    """The `count` largest eigenvalues `(*batch, count)` of symmetric matrices without negative ones, and their directions,
+    `(*batch, in, count)`.
+
+    Subspace iteration: an error shrinks in each step by the ratio of eigenvalue `count + spare + 1` to the last one kept.
+    """
+    size = matrices.shape[-1]
+    wide = min(size, count + spare)
+    start = torch.randn(size, wide, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    found = start.to(matrices).expand(*matrices.shape[:-1], wide)
+    for step in range(steps):
+        found = matrices @ found
+        if step % 4 == 3 or step == steps - 1:
+            found = torch.linalg.qr(found).Q
+        else:
+            found = found / found.norm(dim=-2, keepdim=True).clamp(min=1e-300)
+    values, turn = torch.linalg.eigh(found.mT @ matrices @ found)
+    return values.flip(-1)[..., :count], (found @ turn).flip(-1)[..., :count]
+
+
+def directions(of: Moments) -> Tensor:
+    """The leading active direction of each output, `(*batch, out, in)`, of length 1; the output rises along it on average."""
+    found = leading(of.second)[1].squeeze(-1)
+    return found * torch.where((found * of.mean).sum(-1, keepdim=True) < 0, -1.0, 1.0)
+
+
+def directions_for_data(of: Moments, spread: Tensor) -> Tensor:
+    """As `directions`, with changes of the input measured in standard deviations of the data: `(*batch, out, in)`.
+
+    `spread` is a square root of the covariance of the inputs, `(in, in)`, symmetric. The directions w are the leading ones with
+    E[g g^T] Cov w = value * w.
+    """
+    inner = leading(spread @ of.second @ spread)[1]
+    found = (of.second @ (spread @ inner)).squeeze(-1)
+    found = found / found.norm(dim=-1, keepdim=True).clamp(min=1e-300)
+    return found * torch.where((found * of.mean).sum(-1, keepdim=True) < 0, -1.0, 1.0)
+
+
+def root(covariance: Tensor) -> Tensor:
+    """The symmetric square root of a matrix without negative eigenvalues."""
+    values, vectors = torch.linalg.eigh(covariance)
+    return vectors * values.clamp(min=0).sqrt() @ vectors.mT
+
+
+def singular_values(second: Tensor, within: Tensor | None = None) -> Tensor:
+    """Of second moments `(*batch, in, in)`, from the largest to the smallest, `(*batch, in)`; noise below zero becomes zero.
+
+    If all gradients are combinations of the rows of `within`, `(r, in)` with r < in, only these are computed, `(*batch, r)`.
+    """
+    if within is not None:
+        basis = torch.linalg.qr(within.mT.to(second)).Q
+        second = basis.mT @ second @ basis
+    return torch.linalg.eigvalsh(second).flip(-1).clamp(min=0)
+
+
+def rank(values: Tensor, tolerance: float = 1e-12) -> Tensor:
+    """How many singular values, sorted, are above `tolerance` times the largest; noise of double precision is well below that."""
+    return (values > tolerance * values[..., :1]).sum(-1)
+
+
+def explained(projection: Tensor, output: Tensor, bins: int = 40) -> Tensor:
+    """R^2 of the best curve through `output` over `projection`, both `(*batch, n)`: the share of the variance that it explains.
+
+    The curve joins the means of `bins` bins of equal count by straight lines. Each half of the points (even and odd numbers) is
+    predicted by the curve of the other half, so that a direction that explains nothing gets 0 and not more.
+    """
+    projection, output = torch.broadcast_tensors(projection.double(), output.double())
+    if projection.shape[-1] < 4 * bins:
+        raise ValueError(f"{bins} bins need at least {4 * bins} points, two in a bin of each half; got {projection.shape[-1]}")
+    halves = [(projection[..., k::2].contiguous(), output[..., k::2]) for k in (0, 1)]
+    left = sum((f - _curve(*other, t, bins)).square().sum(-1) for (t, f), other in zip(halves, halves[::-1]))
+    return 1 - left / (output - output.mean(-1, keepdim=True)).square().sum(-1)
+
+
+def _curve(t: Tensor, f: Tensor, at: Tensor, bins: int) -> Tensor:
+    """The curve of `explained` through points (t, f), at other places; beyond its ends it goes on straight."""
+    order = t.argsort(dim=-1)
+    each = t.shape[-1] // bins
+    first = (t.shape[-1] - bins * each) // 2
+    order = order[..., first : first + bins * each]
+    knots, heights = (v.gather(-1, order).unflatten(-1, (bins, each)).mean(-1) for v in (t, f))
+    end = torch.searchsorted(knots, at).clamp(1, bins - 1)
+    x0, x1, y0, y1 = (v.gather(-1, i) for v in (knots, heights) for i in (end - 1, end))
+    return y0 + (y1 - y0) * torch.where(x1 > x0, (at - x0) / (x1 - x0), 0.5)
+
+
+def roughness(pictures: Tensor) -> Tensor:
+    """How much neighbours differ in pictures `(*, height, width)`: their mean squared difference over twice the mean square.
+
+    0 for a constant picture, 1 in the mean for white noise.
+    """
+    square = pictures.square()
+    across, down = pictures.diff(dim=-1).square(), pictures.diff(dim=-2).square()
+    return (across.mean((-1, -2)) + down.mean((-1, -2))) / (4 * square.mean((-1, -2)))
+
+
+def turning_units(pattern: Tensor) -> Tensor:
+    """The rank of patterns `(*batch, n, units)` of zeros and ones: in so many directions can the gradients of a network with one
+    hidden layer turn (S2-find-rank-128). A unit that is never on adds none, and all that are always on add one together."""
+    gram = pattern.double().mT @ pattern.double()  # of whole numbers below 2^53: exact
+    return torch.linalg.matrix_rank(gram, hermitian=True)
