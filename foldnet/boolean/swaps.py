@@ -59,6 +59,21 @@ def swaps(f, n: int | None = None, threads: int | None = None) -> np.ndarray | i
     return found.reshape(t.shape[:-1])
 
 
+def best_orders(f, n: int | None = None, threads: int | None = None) -> tuple:
+    """The swaps value of a function of at most five inputs, or of a batch, and along how many orders it is attained, `(*batch,)`.
+
+    The orders are those of all projections without ties, an order and its reverse counted once: 990,720 for five inputs. A
+    projection with ties that attains the value lies at the border of some that are counted.
+    """
+    t = table(f, n)
+    n = inputs_of(t)
+    if n >= MOST_ORDERED:
+        raise ValueError(f"best orders are counted for at most {MOST_ORDERED - 1} inputs; got {n}")
+    half = symmetries(n)[: len(symmetries(n)) // 2 or 1]
+    found = _walked(t.reshape(-1, 2**n), half, orders(n), threads, True)
+    return tuple(int(part[0]) if t.ndim == 1 else part.reshape(t.shape[:-1]) for part in found)
+
+
 def witness(f, n: int | None = None) -> Witness:
     """The swaps value of one function with weights and the order of the corners that attain it."""
     t = table(f, n)
@@ -86,6 +101,11 @@ def _over_symmetries(t: np.ndarray, threads: int | None = None) -> np.ndarray:
 
 def fewest_changes(tables: np.ndarray, maps: np.ndarray, order: np.ndarray, threads: int | None = None) -> np.ndarray:
     """For each of the tables `(k, 2**n)` the fewest changes over all orders, each under all maps of the corners, `(k,)`."""
+    return _walked(tables, maps, order, threads, False)[0]
+
+
+def _walked(tables: np.ndarray, maps: np.ndarray, order: np.ndarray, threads: int | None, counting: bool):
+    """The fewest changes, and how many orders and maps have so few, where they are counted: `(k,)` each."""
     import numba
 
     from . import _swaps_kernel as kernel
@@ -99,10 +119,11 @@ def fewest_changes(tables: np.ndarray, maps: np.ndarray, order: np.ndarray, thre
     work = [np.ascontiguousarray(blocks[:, b]).ravel() for b in range(blocks.shape[1])]
     maps = np.ascontiguousarray(maps)
     with ThreadPoolExecutor(threads or numba.config.NUMBA_NUM_THREADS) as pool:  # ty: ignore[missing-attribute]
-        best = list(pool.map(lambda block: kernel.fewest_changes(block, maps, depth, point), work))
+        found = list(pool.map(lambda block: kernel.fewest_changes(block, maps, depth, point, counting), work))
+    best, totals = zip(*found)
     digits = np.stack(best).reshape(-1, kernel.DIGITS, kernel.WORDS).swapaxes(0, 1).reshape(kernel.DIGITS, -1)
     bits = np.unpackbits(digits.astype("<u8").view(np.uint8), axis=1, bitorder="little")
-    return (bits.astype(np.int64) << np.arange(kernel.DIGITS)[:, None]).sum(0)[:count]
+    return (bits.astype(np.int64) << np.arange(kernel.DIGITS)[:, None]).sum(0)[:count], np.concatenate(totals)[:count]
 
 
 # ---- beyond exact values -----------------------------------------------------------------------------------------------------

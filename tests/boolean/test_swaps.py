@@ -14,8 +14,8 @@ from scipy.optimize import linprog
 from foldnet.__main__ import main
 from foldnet.boolean import functions as F
 from foldnet.boolean.orderings import orders
-from foldnet.boolean.swaps import changes, fewest_changes, swaps, swaps_at_least, swaps_at_most, witness
-from foldnet.experiments import swaps_classes
+from foldnet.boolean.swaps import best_orders, changes, fewest_changes, swaps, swaps_at_least, swaps_at_most, witness
+from foldnet.experiments import swaps_classes, swaps_orders
 
 
 def by_hand(f, weights, n):
@@ -45,6 +45,46 @@ def test_some_functions_of_five_inputs_by_all_orders():
         along = t[:, symmetry[orders(5)]]
         brute = np.minimum(brute, (along[..., 1:] != along[..., :-1]).sum(-1).min(1))
     assert np.array_equal(swaps(t), brute)
+
+
+def test_best_orders_by_all_orders():
+    """Every function of three inputs, some of five: a new best begins the count anew, and 63 fit before they are added."""
+    every = np.concatenate([F.symmetries(3)[:, o] for o in orders(3)])
+    t = F.tables(np.arange(256), 3)
+    found = (t[:, every][..., 1:] != t[:, every][..., :-1]).sum(-1)
+    value, count = best_orders(t)
+    assert np.array_equal(value, found.min(1))
+    assert np.array_equal(2 * count, (found == found.min(1)[:, None]).sum(1))
+    t = F.tables([0, 27, 0x6996_9669, 3_141_592_653], 5)
+    spread = np.zeros((4, 33), dtype=int)
+    for symmetry in F.symmetries(5):
+        along = t[:, symmetry[orders(5)]]
+        for row, k in zip(spread, (along[..., 1:] != along[..., :-1]).sum(-1)):
+            row += np.bincount(k, minlength=33)
+    value, count = best_orders(t)
+    assert np.array_equal(value, (spread > 0).argmax(1))
+    assert np.array_equal(2 * count, spread[np.arange(4), value])
+    assert (value[0], count[0]) == (0, 990_720)
+
+
+def test_best_orders_are_the_same_in_a_class_and_known_for_few_inputs():
+    rng = np.random.default_rng(5)
+    f = F.table(int(rng.integers(0, 2**32)), 5)
+    turned = [1 - f[s] for s in F.symmetries(5)[rng.integers(0, 3840, 5)]]
+    assert len({best_orders(g) for g in [f, *turned]}) == 1
+    assert [best_orders(F.parity(n)) for n in (1, 2, 3)] == [(1, 1), (2, 4), (3, 24)]  # of 0 < a < b < c those with c < a + b
+    with pytest.raises(ValueError, match="counted for at most 5 inputs; got 6"):
+        best_orders(F.parity(6))
+
+
+def test_a_part_of_the_run_on_orders():
+    found = swaps_orders.cell(4, 2)
+    which = swaps_classes.members(2, 4)
+    value, count = best_orders(F.tables(F.classes(4)[which], 4))
+    assert found["by"].sum() == len(which)
+    assert found["by"].sum(1).tolist() == np.bincount(value, minlength=swaps_classes.MOST).tolist()
+    assert found["one"] == (count == 1).sum() == found["by"][:, 0].sum()
+    assert found["sample"].tolist() == count[which % swaps_classes.EVERY == 0].tolist()
 
 
 @pytest.mark.parametrize(("n", "counts"), [(1, [1, 1]), (2, [1, 2, 1]), (3, [1, 5, 6, 2]), (4, [1, 14, 63, 93, 49, 2])])
