@@ -10,23 +10,23 @@ trained from scratch.
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
 
 import numpy as np
 import torch
 from torch import Tensor
-from torch.nn.functional import cross_entropy, max_pool2d, pad
+from torch.nn.functional import cross_entropy, pad
 
 from .. import data as sets
-from ..training.capture import captured
+from ._pictures import AT_ONCE, Pictures, Sgd, convolve, layers, logits, pooled, right, scaled, start
+from ._pictures import Training as _Training
 from .runner import device
 
-SEEDS, EPOCHS, CHANNELS, CLASSES = 5, 30, 32, 10
+SEEDS, EPOCHS, CHANNELS = 5, 30, 32
 LR, BATCH, MOMENTUM, DECAY = 0.001, 40, 0.9, 0.0001
 REMOVALS = 72  # channels, one after another, of 96: about a fourteenth of the weights is left
 SHARES = (0.8, 0.6, 0.5, 0.4, 0.3, 0.2, 0.15, 0.1, 0.07, 0.05, 0.03, 0.02, 0.01)  # of the weights, one after another
 SCRATCH = (24, 14, 10)  # channels of each layer: about 58, 21 and 11 percent of the weights
-PROBE, AT_ONCE, ROOM = 2000, 1000, 4  # images that judge a removal, images in one pass, and steps of the widths
+PROBE, ROOM = 2000, 4  # images that judge a removal, and steps of the widths
 NAMES = ("mnist", "cifar10")
 
 
@@ -42,16 +42,6 @@ def cell(data: str, way: str) -> dict:
 # ---- images and networks ---------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class Pictures:
-    """Images as bytes `(n, height, width, colours)` and labels `(n,)`, to train on and to test, on a device."""
-
-    x: Tensor
-    y: Tensor
-    x_test: Tensor
-    y_test: Tensor
-
-
 @functools.cache
 def images(name: str) -> Pictures:
     found, side, colours = (sets.mnist(), 28, 1) if name == "mnist" else (sets.cifar10(), 32, 3)
@@ -60,102 +50,11 @@ def images(name: str) -> Pictures:
     return Pictures(*(part.contiguous().to(device()) for part in parts))
 
 
-def scaled(x: Tensor) -> Tensor:
-    """Bytes as numbers in [-1, 1]."""
-    return x.float().mul_(2 / 255).sub_(1)
-
-
-def start(side: int, colours: int, widths, seeds, where="cpu") -> list[Tensor]:
-    """Weights and biases of torch's default start for each seed, layer by layer: `(S, in * 9, out)` and `(S, 1, out)`."""
-    rngs, parts, before = [np.random.default_rng([11, s]) for s in seeds], [], colours
-    last = [(w, 9) for w in widths] + [(CLASSES, (side // 2 ** len(widths)) ** 2)]
-    for width, taps in last:
-        bound = (before * taps) ** -0.5
-        each = [(r.uniform(-bound, bound, (before * taps, width)), r.uniform(-bound, bound, (1, width))) for r in rngs]
-        parts += [torch.as_tensor(np.stack(p), dtype=torch.float32).to(where) for p in zip(*each)]
-        before = width
-    return parts
-
-
-def convolve(x: Tensor, w: Tensor, b: Tensor | None = None) -> Tensor:
-    """A padded convolution of 3 x 3 for each network: `(S, n, h, w, in)` to `(S, n, h, w, out)` by `w`, `(S, in * 9, out)`."""
-    taps = pad(x, (0, 0, 1, 1, 1, 1)).unfold(2, 3, 1).unfold(3, 3, 1).reshape(len(x), -1, w.shape[1])
-    z = torch.bmm(taps, w) if b is None else torch.baddbmm(b, taps, w)
-    return z.view(*x.shape[:-1], w.shape[-1])
-
-
-def pooled(z: Tensor) -> Tensor:
-    """The largest of each 2 x 2 pixels, after ReLU."""
-    small = max_pool2d(z.flatten(0, 1).permute(0, 3, 1, 2), 2).relu()
-    return small.permute(0, 2, 3, 1).unflatten(0, z.shape[:2])
-
-
-def layers(parts: list[Tensor], x: Tensor) -> tuple[list[Tensor], list[Tensor]]:
-    """What each layer reads, `(S, n, h, w, in)`, and gives: the last one the logits `(S, n, classes)`."""
-    reads, gives = [x], []
-    for w, b in zip(parts[:-2:2], parts[1:-2:2]):
-        gives.append(convolve(reads[-1], w, b))
-        reads.append(pooled(gives[-1]))
-    gives.append(torch.baddbmm(parts[-1], reads[-1].flatten(2), parts[-2]))
-    return reads, gives
-
-
-def logits(parts: list[Tensor], x: Tensor) -> Tensor:
-    return layers(parts, x)[1][-1]
-
-
-@torch.no_grad()
-def right(parts: list[Tensor], data: Pictures) -> list[int]:
-    """Right answers on the test images, for each network."""
-    total = torch.zeros(len(parts[0]), dtype=torch.int64, device=parts[0].device)
-    for x, y in zip(data.x_test.split(AT_ONCE), data.y_test.split(AT_ONCE)):
-        found = logits(parts, scaled(x).expand(len(parts[0]), *x.shape))
-        total = total + (found.argmax(-1) == y).sum(-1)
-    return total.tolist()
-
-
-class Training:
-    """SGD with momentum for networks `(S,)`, each with its own order of the images; on a GPU one step is a CUDA graph."""
+class Training(_Training):
+    """The source's training of networks `(S,)`."""
 
     def __init__(self, parts: list[Tensor], data: Pictures, seeds, masks: list[Tensor] | None = None):
-        self.parts, self.data, self.seeds, self.masks = [p.clone() for p in parts], data, list(seeds), masks
-        self.moved = [torch.zeros_like(p) for p in self.parts]
-        self.steps = len(data.x) // BATCH
-        where = self.parts[0].device
-        torch.backends.cuda.matmul.allow_tf32 = True
-        self.order = torch.zeros(len(self.seeds), self.steps, BATCH, dtype=torch.int64, device=where)
-        self.place = torch.zeros(1, dtype=torch.int64, device=where)
-        self.graph = None
-
-    def run(self, epochs: range) -> list[Tensor]:
-        """Train for these epochs, whose numbers choose the orders, without memory of earlier ones; the parts as they are then."""
-        torch._foreach_zero_(self.moved)
-        if self.place.is_cuda and self.graph is None:
-            self.graph = captured(self._step, [*self.parts, *self.moved, self.place])
-        step = self._step if self.graph is None else self.graph.replay
-        for epoch in epochs:
-            orders = {s: np.random.default_rng([12, s, epoch]).permutation(len(self.data.x)) for s in set(self.seeds)}
-            drawn = np.stack([orders[s][: self.steps * BATCH] for s in self.seeds])
-            self.order.copy_(torch.as_tensor(drawn).view(self.order.shape))
-            self.place.zero_()
-            for _ in range(self.steps):
-                step()
-        return self.parts
-
-    def _step(self) -> None:
-        numbers = self.order.index_select(1, self.place).squeeze(1)
-        x, y = scaled(self.data.x[numbers]), self.data.y[numbers]
-        leaves = [p.detach().requires_grad_() for p in self.parts]
-        with torch.enable_grad():
-            loss = cross_entropy(logits(leaves, x).flatten(0, 1), y.flatten(), reduction="sum") / BATCH
-            slopes = torch.autograd.grad(loss, leaves)
-        torch._foreach_mul_(self.moved, MOMENTUM)
-        torch._foreach_add_(self.moved, slopes)
-        torch._foreach_add_(self.moved, self.parts, alpha=DECAY)
-        torch._foreach_add_(self.parts, self.moved, alpha=-LR)
-        if self.masks is not None:
-            torch._foreach_mul_(self.parts, self.masks)
-        self.place += 1
+        super().__init__(parts, data, seeds, BATCH, [(slice(None), Sgd(LR, MOMENTUM, DECAY))], masks=masks)
 
 
 @functools.cache
