@@ -35,7 +35,7 @@ BELOW = {
     "train": {"nets", "training", "engines", "_progress"},
     "geometry": {"_compiled", "nets", "plots", "train", "data"},
     "boolean": {"_compiled", "nets", "plots", "train", "geometry", "data"},
-    "splines": {"_compiled", "nets", "plots", "train", "geometry", "data"},
+    "splines": {"_compiled", "nets", "plots", "train", "engines", "geometry", "data"},
     "growth": {"nets", "plots", "training", "train", "geometry", "data"},
     "experiments": {"nets", "plots", "train", "training", "geometry", "boolean", "splines", "growth", "data", "_paths"},
     "live": {"nets", "plots", "train", "geometry", "boolean", "splines", "growth"},

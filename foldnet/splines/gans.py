@@ -16,10 +16,11 @@ import torch
 from torch import Tensor
 from torch.nn.functional import logsigmoid, pad
 
+from ..engines import games as engine
 from ..nets import ReLUNet
 from .minimax import DECAY, TINY, damped_solve
 
-INNER = 5  # rounds of conjugate gradients for the ridge, as in the authors' code
+INNER = 5  # rounds of conjugate gradients for the ridge, as in the code behind the lecture's games
 
 
 def value(generator: ReLUNet, discriminator: ReLUNet, real: Tensor, noise: Tensor) -> Tensor:
@@ -160,6 +161,16 @@ class Games:
             up = up + damped_solve(lambda p: self.yy(seen, p), self.yx(seen, down), damping, inner)
         self.x.sub_(down, alpha=lr)
         self.y.add_(up, alpha=lr)
+
+    def play(
+        self, scale: Tensor, data: Tensor, noise: Tensor, ridge: bool = False, lr: float = 1e-3, damping: float = 1.0, decay=DECAY
+    ) -> None:
+        """On a GPU, for games in the plane: a step for each batch of `data` and `noise`, `(steps, seeds, n, 2)`.
+
+        Game g meets the batches of seed g % seeds, and its noise is multiplied by `scale[g]`.
+        """
+        how = {"lr": lr, "decay": decay, "tiny": TINY, "damping": damping}
+        engine.play((*self.state, self.scaled), scale, data, noise, ridge, how, INNER)
 
 
 def homogeneous(points: Tensor) -> Tensor:

@@ -54,25 +54,26 @@ def is_local_minimax(f: Value, x: Tensor, y: Tensor, tol: float = 1e-6) -> bool:
 def ridge_correction(f: Value, x: Tensor, y: Tensor, direction: Tensor, damping: float = 0.0) -> Tensor:
     """What y has to move by so that its gradient stays as it is while x moves by -direction: inv(H_yy) H_yx direction.
 
-    With damping, inv(H_yy^2 + damping) H_yy in place of the inverse, which also exists where H_yy has an eigenvalue 0.
+    With damping, inv(H_yy - damping): where y sits on a maximum, all eigenvalues move away from 0.
     """
     _, yx, yy = second_derivatives(f, x, y)
-    if damping:
-        return torch.linalg.solve(yy @ yy + damping * torch.eye(len(yy), dtype=yy.dtype), yy @ (yx @ direction))
-    return torch.linalg.solve(yy, yx @ direction)
+    return torch.linalg.solve(yy - damping * torch.eye(len(yy), dtype=yy.dtype), yx @ direction)
 
 
-def damped_solve(product: Callable[[Tensor], Tensor], b: Tensor, damping: float, iterations: int) -> Tensor:
-    """inv(H^2 + damping) H b by conjugate gradients, for symmetric H given by `product`; `b` is `(*batch, n)`."""
+def damped_solve(product: Callable[[Tensor], Tensor], b: Tensor, damping: float, rounds: int) -> Tensor:
+    """inv(H - damping) b by so many rounds of conjugate gradients, for symmetric H given by `product`; `b` is `(*batch, n)`.
+
+    Nothing makes sure that damping - H is positive; where a round finds a direction without curvature it does nothing.
+    """
     dot = lambda u, v: (u * v).sum(-1, keepdim=True)  # noqa: E731
-    x, r = torch.zeros_like(b), product(b)
-    p, size = r, dot(r, r)
-    for _ in range(iterations):
-        image = product(product(p)).add(p, alpha=damping)
-        step = size / dot(p, image).clamp(min=1e-30)
+    over = lambda a, b: torch.where(b == 0, 0.0, a / b)  # noqa: E731
+    x, r, p, size = torch.zeros_like(b), b, b, dot(b, b)
+    for _ in range(rounds):
+        image = product(p).add(p, alpha=-damping)
+        step = over(size, dot(p, image))
         x, r = torch.addcmul(x, step, p), torch.addcmul(r, step, image, value=-1)
         before, size = size, dot(r, r)
-        p = torch.addcmul(r, size / before.clamp(min=1e-30), p)
+        p = torch.addcmul(r, over(size, before), p)
     return x
 
 

@@ -11,7 +11,15 @@ from foldnet.splines import gans, modes
 
 @pytest.fixture(autouse=True)
 def _small(monkeypatch):
-    for name, value in {"WIDTH": 8, "BATCH": 16, "CHUNK": 5, "SAMPLES": 400, "MARKS": (10, 20), "LONGER": (30,)}.items():
+    for name, value in {
+        "SEEDS": 3,
+        "WIDTH": 8,
+        "BATCH": 16,
+        "CHUNK": 5,
+        "SAMPLES": 400,
+        "MARKS": (10, 20),
+        "LONGER": (30,),
+    }.items():
         monkeypatch.setattr(run, name, value)
 
 
@@ -20,43 +28,41 @@ def test_a_run_in_parts_is_the_run_at_once(tmp_path, rule):
     run.cell(rule, 10, 2, tmp_path / "parts")
     parts, whole = run.cell(rule, 20, 2, tmp_path / "parts"), run.cell(rule, 20, 2, tmp_path / "whole")
     assert parts == whole
-    assert parts["captured"].keys() == run.KINDS.keys()
-    assert len(parts["shares"]["sgd wide"][0]) == 25
+    assert parts["covered"].keys() == run.KINDS.keys()
+    assert len(parts["shares"]["sgd wide"][0]) == 9
     with pytest.raises(ValueError, match="has 2 seeds, and 3 are asked for"):
         run.cell(rule, 20, 3, tmp_path / "whole")
 
 
-def test_the_long_run_goes_on_with_the_scaled_games_alone(tmp_path):
-    run.cell("simultaneous", 20, 2, tmp_path)
-    on, whole = run.cell("simultaneous", 30, 2, tmp_path), run.cell("simultaneous", 30, 2, tmp_path / "whole")
-    assert on == whole
-    assert list(on["captured"]) == ["rmsprop"]
-
-
-def test_a_step_is_that_of_the_game_and_kinds_share_their_data(tmp_path):
-    games, source = run.start(2), torch.Generator().manual_seed(2020)
+def test_a_step_is_that_of_the_game_and_kinds_share_their_data():
+    games = run.start(2)
     before = games.x.clone()
     assert torch.equal(before[:2], before[2:4])
-    run.play(games, 2, source, 5, ridge=False)
-    again = torch.Generator().manual_seed(2020)
-    real = run.grid(before).sample((5, 2, 16), again)
-    noise = torch.randn(5, 2, 16, 2, generator=again)
+    run.play(games, 2, torch.Generator().manual_seed(7), 10, ridge=False)
+    real, noise = (torch.cat(both)[:, :2] for both in zip(*(run.batches(torch.Generator().manual_seed(k)) for k in (2020, 7))))
     for kind, (scaled, scale) in enumerate(run.KINDS.values()):
         twin = run.start(2)
         rows = slice(2 * kind, 2 * kind + 2)
         one = gans.Games.start(twin.generator()[rows], twin.discriminator()[rows], torch.full((2,), float(scaled)))
-        for k in range(5):
+        for k in range(10):
             one.step(gans.homogeneous(real[k]), gans.homogeneous(scale * noise[k]), 1e-3)
         torch.testing.assert_close(one.x, games.x[rows], atol=1e-6, rtol=0)
 
 
+def test_fewer_seeds_are_the_first_of_many():
+    few, many = run.start(2), run.start(3)
+    for games, seeds in ((few, 2), (many, 3)):
+        run.play(games, seeds, torch.Generator(), 5, ridge=True)
+    torch.testing.assert_close(few.x.unflatten(0, (4, 2)), many.x.unflatten(0, (4, 3))[:, :2])
+
+
 def test_measures_are_those_of_the_generator():
     games = run.start(2)
-    found = run.measure(games, list(run.KINDS))
+    found = run.measure(games)
     source = torch.Generator().manual_seed(1)
     noise = torch.randn(400, 2, generator=source)
     net = games.generator()[0]
-    assert found["quality"][0].item() == pytest.approx(modes.quality(run.grid(noise).shares(net(0.1 * noise))).item())
+    assert found["quality"][0].item() == pytest.approx(modes.quality(run.grid().shares(net(0.1 * noise))).item())
     assert found["steep"][0].item() == pytest.approx(
         torch.linalg.matrix_norm(net.jacobian(0.1 * noise), 2).max().item(), rel=1e-5
     )

@@ -95,10 +95,12 @@ def test_conjugate_gradients_against_a_dense_solve(damping):
     rng = np.random.default_rng(0)
     h = torch.stack([torch.as_tensor(_symmetric(rng, 6)) for _ in range(4)])
     b = torch.as_tensor(rng.normal(size=(4, 6)))
-    exact = torch.linalg.solve(h @ h + damping * torch.eye(6, dtype=torch.float64), (h @ b.unsqueeze(-1))).squeeze(-1)
-    found = damped_solve(lambda p: (h @ p.unsqueeze(-1)).squeeze(-1), b, damping, 12)
-    torch.testing.assert_close(found, exact, atol=1e-8, rtol=0)
-    assert damped_solve(lambda p: 0 * p, b, damping, 3).isfinite().all()
+    exact = torch.linalg.solve(h - damping * torch.eye(6, dtype=torch.float64), b.unsqueeze(-1)).squeeze(-1)
+    found = damped_solve(lambda p: (h @ p.unsqueeze(-1)).squeeze(-1), b, damping, 6)
+    torch.testing.assert_close(found, exact, atol=1e-6, rtol=1e-6)
+    stays = damped_solve(lambda p: 0 * p, b, damping, 3)  # done after one round
+    torch.testing.assert_close(stays, -b / damping)
+    assert damped_solve(lambda p: p, b, 1.0, 3).abs().max() == 0  # no curvature at all
 
 
 def test_the_damped_correction_is_the_dense_one():

@@ -28,6 +28,7 @@ static void meet() {
     threadIdx.x = me;
 }
 static void __syncwarp() { meet(); }
+static void __syncthreads() { meet(); }
 template <class T>
 T __shfl_xor_sync(unsigned, T value, int other) {
     mail[threadIdx.x] = value;

@@ -13,10 +13,11 @@ import numpy as np
 import pytest
 import torch
 
-from foldnet.engines import _nvrtc, choice, cuda
+from foldnet.engines import _nvrtc, choice, cuda, games
 from foldnet.engines._cuda_plan import Layout, best_layout, bits, layouts, plan_for
 from foldnet.engines.torch_engine import TorchEngine
 from foldnet.nets import ReLUNet
+from foldnet.splines import gans
 from foldnet.train import fit
 from foldnet.training.problem import checked
 
@@ -267,3 +268,50 @@ def test_cuda_auto_choice():
     nets = ReLUNet.random((4, 3, 1), batch=50_000, dtype=torch.float32).to("cuda")
     assert fit(nets, CORNERS, torch.zeros(16), loss="bce", epochs=10_000, every=10_000).engine == "cuda"
     assert fit(nets, CORNERS, torch.zeros(16), loss="bce", epochs=10).engine == "torch"
+
+
+# ---- games of two networks ---------------------------------------------------------------------------------------------
+
+
+def many_games(width=8, count=6, device="cpu", dtype=torch.float64):
+    """Games, the scales of their noise, and 7 batches of 16 points for each of 3 seeds."""
+    rng = torch.Generator().manual_seed(0)
+    nets = [ReLUNet.random(s, batch=count, seed=k, dtype=dtype).to(device) for k, s in enumerate(((2, width, 2), (2, width, 1)))]
+    played = gans.Games.start(*nets, (torch.arange(count) % 2).to(device))
+    data, noise = torch.randn(2, 7, 3, 16, 2, generator=rng, dtype=torch.float64).to(device, dtype)
+    scale = torch.linspace(0.5, 1.5, count).to(device, dtype)
+    return played, scale, 2 * data, noise
+
+
+def assert_same_games(ridge, tol, **how):
+    (fast, scale, data, noise), (slow, *_) = many_games(**how), many_games(**how)
+    settings = {"lr": 0.05, "damping": 1.0}
+    fast.play(scale, data[:3], noise[:3], ridge, **settings)  # in two calls: what a game needs to go on is all in its state
+    fast.play(scale, data[3:], noise[3:], ridge, **settings)
+    for real, z in zip(data.repeat(1, 2, 1, 1), scale[:, None, None] * noise.repeat(1, 2, 1, 1)):
+        slow.step(gans.homogeneous(real), gans.homogeneous(z), 0.05, ridge, 1.0)
+    before = many_games(**how)[0]
+    for a, b, c in zip(fast.state, slow.state, before.state):
+        torch.testing.assert_close(a, b, atol=tol, rtol=tol)
+        assert not torch.equal(a, c)
+
+
+@needs_compiler
+@pytest.mark.parametrize("ridge", [False, True])
+@pytest.mark.parametrize("width", [8, 16])
+def test_kernel_of_games(built, monkeypatch, width, ridge):
+    monkeypatch.setattr(games, "kernel", built)
+    assert_same_games(ridge, 1e-11, width=width)
+
+
+@gpu
+@pytest.mark.parametrize("ridge", [False, True])
+def test_games_on_a_gpu(ridge):
+    assert_same_games(ridge, 2e-4, device="cuda", dtype=torch.float32)
+    assert_same_games(ridge, 1e-10, device="cuda")
+
+
+def test_games_that_no_kernel_plays_are_refused():
+    played, scale, data, noise = many_games(width=7)
+    with pytest.raises(ValueError, match="both players of one even width"):
+        played.play(scale, data, noise, ridge=False, lr=0.1)
