@@ -33,9 +33,9 @@ WAYS = {  # the four of the lecture: rule and kind
     "ridge + RMSprop": ("ridge", "rmsprop"),
 }
 LAST, EARLY = 400_000, 40_000
-MARKS = (1000, 4000, 10_000, 20_000, 40_000, 100_000, 200_000, 400_000)
+MARKS = (200, 1000, 4000, 10_000, 20_000, 40_000, 100_000, 200_000, 400_000)
 LONGER = (1_000_000, 2_400_000)  # the lecture's run with RMSprop alone
-CHUNK = 1000  # steps whose data and noise are drawn at once; every mark is a multiple
+CHUNK = 200  # steps whose data and noise are drawn at once; every mark is a multiple
 SAMPLES, KEPT = 10_000, 3  # points of noise that a generator is judged by, and seeds whose generators are kept
 
 
