@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -150,3 +151,11 @@ def turning_units(pattern: Tensor) -> Tensor:
     hidden layer turn (S2-find-rank-128). A unit that is never on adds none, and all that are always on add one together."""
     gram = pattern.double().mT @ pattern.double()  # of whole numbers below 2^53: exact
     return torch.linalg.matrix_rank(gram, hermitian=True)
+
+
+def lower_end(values) -> float:
+    """The lower end of Student's 95 % interval for the mean of a few values, one for each run."""
+    from scipy.stats import t
+
+    values = np.asarray(values, dtype=float)
+    return float(values.mean() - t.ppf(0.975, len(values) - 1) * values.std(ddof=1) / len(values) ** 0.5)

@@ -164,3 +164,10 @@ def test_roughness_of_a_constant_a_checkerboard_and_noise():
     assert s.roughness(torch.ones(2, 8, 8)).tolist() == [0, 0]
     assert s.roughness(board).item() == 2
     assert s.roughness(noise).mean().item() == pytest.approx(1, abs=0.02)
+
+
+def test_the_lower_end_of_an_interval_is_that_of_a_t_test():
+    from scipy.stats import ttest_1samp
+
+    values = [0.3, 0.5, 0.45, 0.2, 0.6]
+    assert s.lower_end(values) == pytest.approx(ttest_1samp(values, 0).confidence_interval(0.95).low)
