@@ -22,7 +22,7 @@ import torch
 import foldnet
 from foldnet.boolean import optima, optima_symbolic, pruning
 from foldnet.boolean.constructions import wrong_corners
-from foldnet.geometry import boundaries, cells, grid, pieces, regions, solids, tropical, vision
+from foldnet.geometry import boundaries, cells, comparison, grid, pieces, regions, solids, tropical, vision
 from foldnet.growth import amplitude, expressivity, fold_loop, folding, methods, neurons, tiny, typical, wander, widen
 from foldnet.growth.minibatches import Training
 from foldnet.nets import Network, ReLUNet, stack
@@ -424,6 +424,8 @@ TRIALS = {
         lambda net: solids.searched_radii(closed(net), starts=5), (2, 4, 1), blind="its own tests have the truth", tol=1e-6
     ),
     "geometry.regions.on_plane": Trial(lambda net: regions.on_plane(net, X[0], torch.eye(2))(X), same=True),
+    "geometry.comparison.coefficients": Trial(lambda net: comparison.coefficients(net, X), same=True),
+    "geometry.comparison.one_output": Trial(lambda net: comparison.one_output(net, 1)(X), same=True),
     "geometry.vision.jacobian": Trial(lambda net: vision.jacobian(net, X), same=True),
     "geometry.vision.jacobians": Trial(lambda net: torch.cat([*vision.jacobians(net, X, chunk=5)], -3), same=True),
     "geometry.vision.affine_at": Trial(lambda net: vision.affine_at(net, X), same=True),
