@@ -16,7 +16,7 @@ from torch import Tensor
 from ..nets import ReLUNet
 from .vision import ConvNet, affine_at
 
-RIDGE = 1e-10  # of the trace: what makes singular normal equations solvable, and moves nothing above single precision
+RIDGE = 1e-9  # of the trace: what makes singular normal equations solvable, and moves nothing above single precision
 Net = TypeVar("Net", ReLUNet, ConvNet)
 
 
@@ -56,7 +56,7 @@ def values(rows: Tensor, x: Tensor) -> Tensor:
 # ---- clusters of linear maps -----------------------------------------------------------------------------------------------
 
 
-def kmeans(rows: Tensor, k: int, steps: int = 15, seed: int = 0) -> tuple[Tensor, Tensor]:
+def kmeans(rows: Tensor, k: int, steps: int = 10, seed: int = 0) -> tuple[Tensor, Tensor]:
     """Lloyd's k-means from `k` different rows drawn at random: centres `(k, d)` and the cluster of each row, `(n,)`.
 
     A centre that loses all its rows stays where it is.
@@ -159,7 +159,7 @@ def cka(x: Tensor, y: Tensor, centred: bool = True) -> Tensor:
 def alignments(xs: list[Tensor], ys: list[Tensor] | None = None, centred: bool = True) -> Tensor:
     """`cka` for all pairs, `(len(xs), len(ys))`; each pair once where `ys` is None."""
     same, ys = ys is None, xs if ys is None else ys
-    flat = [_flat(x) & centred for x in xs], [_flat(y) & centred for y in ys]
+    none = [[centred and flat(x) for x in some] for some in (xs, ys)]
     prepared = [x - x.mean(0) for x in xs] if centred else xs, [y - y.mean(0) for y in ys] if centred else ys
     norm = [torch.stack([_rough(x.T, x).norm().double() for x in some]) for some in prepared]
     top = torch.zeros(len(xs), len(ys), dtype=torch.float64, device=xs[0].device)
@@ -167,14 +167,14 @@ def alignments(xs: list[Tensor], ys: list[Tensor] | None = None, centred: bool =
         for j, y in enumerate(prepared[1]):
             top[i, j] = top[j, i] if same and j < i else _rough(y.T, x).norm().double().square()
     found = top / norm[0].unsqueeze(-1) / norm[1]
-    found[torch.tensor(flat[0], device=found.device)] = torch.nan
-    found[:, torch.tensor(flat[1], device=found.device)] = torch.nan
+    found[torch.tensor(none[0], device=found.device)] = torch.nan
+    found[:, torch.tensor(none[1], device=found.device)] = torch.nan
     return found
 
 
-def _flat(x: Tensor) -> bool:
-    """Whether all rows are equal, up to rounding."""
-    return bool((x - x[0]).norm() <= 8 * torch.finfo(x.dtype).eps * x.norm())
+def flat(x: Tensor) -> bool:
+    """Whether all rows are equal, up to the rounding of constants, which are small differences of large numbers."""
+    return bool((x - x[0]).norm() <= torch.finfo(x.dtype).eps ** 0.5 * x.norm())
 
 
 def cross_entropies(outputs: Tensor) -> Tensor:

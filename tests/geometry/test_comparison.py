@@ -91,8 +91,8 @@ def test_least_squares_is_numpys(rank):
     source, target = some(50, rank) @ some(rank, 6, 1), some(50, 4, 2)
     found = compare.least_squares(source, target)
     expected = np.linalg.lstsq(source.numpy(), target.numpy(), rcond=1e-8)[0]
-    np.testing.assert_allclose(found, expected, atol=1e-5)
-    np.testing.assert_allclose(source @ found, source.numpy() @ expected, atol=1e-6)
+    np.testing.assert_allclose(found, expected, atol=1e-4)
+    np.testing.assert_allclose(source @ found, source.numpy() @ expected, atol=1e-5)
 
 
 def test_mapped_values_make_no_map_and_are_the_same():

