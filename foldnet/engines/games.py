@@ -24,7 +24,7 @@ class Task(ctypes.Structure):
     _fields_ = (
         *((name, ctypes.c_void_p) for name in POINTERS),
         *((name, ctypes.c_double) for name in ("lr", "decay", "tiny", "damping")),
-        *((name, ctypes.c_int) for name in ("seeds", "steps", "ridge", "inner")),
+        *((name, ctypes.c_int) for name in ("seeds", "steps", "ridge", "guarded", "inner")),
     )
 
 
@@ -34,6 +34,7 @@ def play(
     data: Tensor,
     noise: Tensor,
     ridge: bool,
+    guarded: bool,
     how: dict[str, float],
     inner: int,
 ) -> None:
@@ -60,5 +61,5 @@ def play(
     if not all(t.is_contiguous() and t.dtype == x.dtype for t in tensors.values()):
         raise ValueError("the kernel reads contiguous tensors of one dtype")
     where = {name: tensor.data_ptr() for name, tensor in tensors.items()}
-    start(Task(**where, **how, seeds=seeds, steps=steps, ridge=int(ridge), inner=inner), len(x), 2 * batch)
+    start(Task(**where, **how, seeds=seeds, steps=steps, ridge=ridge, guarded=guarded, inner=inner), len(x), 2 * batch)
     count += steps

@@ -55,9 +55,10 @@ def interval(values: np.ndarray) -> tuple[float, float, float]:
 
 
 def cells() -> list[dict]:
-    """In the order in which they are worth having: both rules to 400,000, then the long run."""
+    """In the order in which they are worth having: both rules to 400,000, the long run, and Follow-the-Ridge with a guard."""
     both = [{"rule": rule, "steps": mark} for rule in ("simultaneous", "ridge") for mark in MARKS]
-    return both + [{"rule": "simultaneous", "steps": mark} for mark in LONGER]
+    both += [{"rule": "simultaneous", "steps": mark} for mark in LONGER]
+    return both + [{"rule": "guarded", "steps": mark} for mark in MARKS]
 
 
 def cell(rule: str, steps: int, seeds: int = SEEDS, folder: Path | None = None) -> dict:
@@ -66,7 +67,7 @@ def cell(rule: str, steps: int, seeds: int = SEEDS, folder: Path | None = None) 
     three of its standard deviations, `value` of the game; `generator`, the parameters of the first generators."""
     folder = folder or _paths.repository() / "_sweeps" / "gan_grid"
     games, source = resume(rule, steps, seeds, folder)
-    play(games, seeds, source, steps, rule == "ridge")
+    play(games, seeds, source, steps, rule)
     folder.mkdir(parents=True, exist_ok=True)
     state = {"games": [t.cpu() for t in games.state], "source": source.get_state(), "seeds": seeds}
     torch.save(state, folder / f"{rule}-{steps}.pt")
@@ -100,24 +101,24 @@ def resume(rule: str, steps: int, seeds: int, folder: Path) -> tuple[gans.Games,
     return games, source
 
 
-def play(games: gans.Games, seeds: int, source: torch.Generator, until: int, ridge: bool) -> None:
+def play(games: gans.Games, seeds: int, source: torch.Generator, until: int, rule: str) -> None:
     """Play on to so many steps. All kinds of a seed meet the same data and noise.
 
     The first CHUNK batches are drawn by the processor, for SEEDS seeds: so any machine can repeat the beginning of a run.
     """
-    scale = noise_scales(games)
+    scale, ridge, guarded = noise_scales(games), rule != "simultaneous", rule == "guarded"
     for done in range(int(games.count.item()), until, CHUNK):
         data, noise = (
             t[:, :seeds].to(games.x).contiguous() for t in batches(source if done else torch.Generator().manual_seed(2020))
         )
         if games.x.is_cuda:
-            games.play(scale, data, noise, ridge, LR, DAMPING)
+            games.play(scale, data, noise, ridge, LR, DAMPING, guarded)
             continue
         for k in range(CHUNK):
             real, spread = (
                 gans.homogeneous(t[k].repeat(len(KINDS), 1, 1) * by) for t, by in ((data, 1.0), (noise, scale[:, None, None]))
             )
-            games.step(real, spread, LR, ridge, DAMPING)
+            games.step(real, spread, LR, ridge, DAMPING, guarded)
 
 
 def batches(source: torch.Generator) -> tuple[Tensor, Tensor]:

@@ -147,7 +147,15 @@ class Games:
     # ---- playing -------------------------------------------------------------------------------------------------------
 
     def step(
-        self, real: Tensor, noise: Tensor, lr: float, ridge: bool = False, damping: float = 1.0, inner: int = INNER, decay=DECAY
+        self,
+        real: Tensor,
+        noise: Tensor,
+        lr: float,
+        ridge: bool = False,
+        damping: float = 1.0,
+        guarded: bool = False,
+        inner: int = INNER,
+        decay: float = DECAY,
     ) -> None:
         """Both players move at once, with one rate; with `ridge` the discriminator follows its ridge as well, damped."""
         seen = self.look(real, noise)
@@ -158,19 +166,27 @@ class Games:
         both = both / torch.lerp(torch.ones_like(root), root, self.scaled)
         down, up = both[:, : self.x.shape[1]], both[:, self.x.shape[1] :]
         if ridge:
-            up = up + damped_solve(lambda p: self.yy(seen, p), self.yx(seen, down), damping, inner)
+            up = up + damped_solve(lambda p: self.yy(seen, p), self.yx(seen, down), damping, inner, guarded)
         self.x.sub_(down, alpha=lr)
         self.y.add_(up, alpha=lr)
 
     def play(
-        self, scale: Tensor, data: Tensor, noise: Tensor, ridge: bool = False, lr: float = 1e-3, damping: float = 1.0, decay=DECAY
+        self,
+        scale: Tensor,
+        data: Tensor,
+        noise: Tensor,
+        ridge: bool = False,
+        lr: float = 1e-3,
+        damping: float = 1.0,
+        guarded: bool = False,
+        decay: float = DECAY,
     ) -> None:
         """On a GPU, for games in the plane: a step for each batch of `data` and `noise`, `(steps, seeds, n, 2)`.
 
         Game g meets the batches of seed g % seeds, and its noise is multiplied by `scale[g]`.
         """
         how = {"lr": lr, "decay": decay, "tiny": TINY, "damping": damping}
-        engine.play((*self.state, self.scaled), scale, data, noise, ridge, how, INNER)
+        engine.play((*self.state, self.scaled), scale, data, noise, ridge, guarded, how, INNER)
 
 
 def homogeneous(points: Tensor) -> Tensor:

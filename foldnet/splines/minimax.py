@@ -60,20 +60,23 @@ def ridge_correction(f: Value, x: Tensor, y: Tensor, direction: Tensor, damping:
     return torch.linalg.solve(yy - damping * torch.eye(len(yy), dtype=yy.dtype), yx @ direction)
 
 
-def damped_solve(product: Callable[[Tensor], Tensor], b: Tensor, damping: float, rounds: int) -> Tensor:
+def damped_solve(product: Callable[[Tensor], Tensor], b: Tensor, damping: float, rounds: int, guarded: bool = False) -> Tensor:
     """inv(H - damping) b by so many rounds of conjugate gradients, for symmetric H given by `product`; `b` is `(*batch, n)`.
 
-    Nothing makes sure that damping - H is positive; where a round finds a direction without curvature it does nothing.
+    Nothing makes sure that damping - H is positive. A round that finds a direction without curvature is the last one; guarded,
+    also one that finds negative curvature.
     """
     dot = lambda u, v: (u * v).sum(-1, keepdim=True)  # noqa: E731
-    over = lambda a, b: torch.where(b == 0, 0.0, a / b)  # noqa: E731
     x, r, p, size = torch.zeros_like(b), b, b, dot(b, b)
+    going = torch.ones_like(size, dtype=torch.bool)
     for _ in range(rounds):
         image = product(p).add(p, alpha=-damping)
-        step = over(size, dot(p, image))
+        along = dot(p, image)
+        going = going & ((along < 0) if guarded else (along != 0))
+        step = torch.where(going, size / along, 0.0)
         x, r = torch.addcmul(x, step, p), torch.addcmul(r, step, image, value=-1)
         before, size = size, dot(r, r)
-        p = torch.addcmul(r, over(size, before), p)
+        p = torch.addcmul(r, torch.where(before == 0, 0.0, size / before), p)
     return x
 
 

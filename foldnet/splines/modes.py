@@ -60,14 +60,6 @@ def covered(shares: Tensor) -> Tensor:
     return (shares >= SHARE / shares.shape[-1]).sum(-1)
 
 
-def captured(shares: Tensor, cells: Tensor) -> Tensor:
-    """How many modes are covered and hold at least half of the samples that are nearest to them, `cells`.
-
-    A smear that knows nothing of modes covers them all; on a grid with gap 0.4 it leaves 28 % of each cell to its mode.
-    """
-    return ((shares >= SHARE / shares.shape[-1]) & (shares >= cells / 2)).sum(-1)
-
-
 def quality(shares: Tensor) -> Tensor:
     """The part of the samples that belongs to any mode; the rest is lost between them."""
     return shares.sum(-1)

@@ -23,7 +23,7 @@ def _small(monkeypatch):
         monkeypatch.setattr(run, name, value)
 
 
-@pytest.mark.parametrize("rule", ["simultaneous", "ridge"])
+@pytest.mark.parametrize("rule", ["simultaneous", "ridge", "guarded"])
 def test_a_run_in_parts_is_the_run_at_once(tmp_path, rule):
     run.cell(rule, 10, 2, tmp_path / "parts")
     parts, whole = run.cell(rule, 20, 2, tmp_path / "parts"), run.cell(rule, 20, 2, tmp_path / "whole")
@@ -38,7 +38,7 @@ def test_a_step_is_that_of_the_game_and_kinds_share_their_data():
     games = run.start(2)
     before = games.x.clone()
     assert torch.equal(before[:2], before[2:4])
-    run.play(games, 2, torch.Generator().manual_seed(7), 10, ridge=False)
+    run.play(games, 2, torch.Generator().manual_seed(7), 10, "simultaneous")
     real, noise = (torch.cat(both)[:, :2] for both in zip(*(run.batches(torch.Generator().manual_seed(k)) for k in (2020, 7))))
     for kind, (scaled, scale) in enumerate(run.KINDS.values()):
         twin = run.start(2)
@@ -52,7 +52,7 @@ def test_a_step_is_that_of_the_game_and_kinds_share_their_data():
 def test_fewer_seeds_are_the_first_of_many():
     few, many = run.start(2), run.start(3)
     for games, seeds in ((few, 2), (many, 3)):
-        run.play(games, seeds, torch.Generator(), 5, ridge=True)
+        run.play(games, seeds, torch.Generator(), 5, "ridge")
     torch.testing.assert_close(few.x.unflatten(0, (4, 2)), many.x.unflatten(0, (4, 3))[:, :2])
 
 

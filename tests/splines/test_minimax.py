@@ -103,6 +103,15 @@ def test_conjugate_gradients_against_a_dense_solve(damping):
     assert damped_solve(lambda p: p, b, 1.0, 3).abs().max() == 0  # no curvature at all
 
 
+def test_a_guard_stops_at_the_first_direction_of_the_wrong_curvature():
+    h = torch.diag(torch.tensor([-1.0, -2.0, 3.0], dtype=torch.float64))
+    product = lambda p: p @ h  # noqa: E731
+    good, bad = torch.tensor([[1.0, 1.0, 0.0], [0.0, 0.1, 1.0]], dtype=torch.float64)
+    torch.testing.assert_close(damped_solve(product, good, 1.0, 5, guarded=True), good / (h.diag() - 1))
+    assert damped_solve(product, bad, 1.0, 5, guarded=True).abs().max() == 0
+    torch.testing.assert_close(damped_solve(product, bad, 1.0, 5), bad / (h.diag() - 1))
+
+
 def test_the_damped_correction_is_the_dense_one():
     f = lambda x, y: (x[0] * y[0] + x[1] * y[1] * y[0] - y[0] ** 2 + x[1] * y[0]).sum()  # H_yy is singular where x[1] = 0  # noqa: E731
     x, y, way = (torch.tensor(v, dtype=torch.float64) for v in ([0.3, 0.0], [0.2, 0.5], [1.0, 2.0]))

@@ -30,15 +30,14 @@ def test_shares_by_hand():
     assert modes.covered(torch.tensor([[0.1, 0.5], [0.09, 0.5]])).tolist() == [2, 1]
 
 
-def test_a_smear_covers_all_modes_and_captures_none():
-    five = modes.mode_grid(5, 1.0, 0.1)
-    smear = 5 * torch.rand(40_000, 2, generator=torch.Generator().manual_seed(0), dtype=torch.float64) - 2.5
-    for points, captured in ((smear, 0), (five.sample((40_000,), torch.Generator().manual_seed(0)), 25)):
-        shares = five.shares(points)
-        assert modes.covered(shares) == 25
-        assert modes.captured(shares, five.shares(points, torch.inf)) == captured
-    assert modes.quality(five.shares(smear)).item() == pytest.approx(torch.pi * 0.3**2, abs=0.01)
-    assert modes.captured(torch.zeros(1, 25), torch.zeros(1, 25)) == 0
+def test_a_smear_covers_modes_that_are_near_and_none_that_are_far():
+    rng = torch.Generator().manual_seed(0)
+    for grid, covered in ((modes.mode_grid(5, 1.0, 0.1), 25), (modes.mode_grid(3, 5.0, 0.1), 0)):
+        side = grid.spacing * len(grid.centers) ** 0.5
+        smear = grid.shares(side * (torch.rand(40_000, 2, generator=rng, dtype=torch.float64) - 0.5))
+        assert modes.covered(smear) == covered
+        assert modes.quality(smear).item() == pytest.approx(torch.pi * (0.3 / grid.spacing) ** 2, abs=0.01)
+        assert modes.covered(grid.shares(grid.sample((40_000,), rng))) == len(grid.centers)
 
 
 def test_steepness_is_the_norm_of_the_slope():

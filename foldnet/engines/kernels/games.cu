@@ -17,7 +17,7 @@ struct Task {
     const real *data, *noise;    // (steps, seeds, B, 2); game g meets those of seed g % seeds
     const real *pace;            // (steps): 1 / (1 - decay^count)
     double lr, decay, tiny, damping;
-    int seeds, steps, ridge, inner;
+    int seeds, steps, ridge, guarded, inner;
 };
 
 constexpr int PX = 5 * H + 2, PY = 4 * H + 1, THREADS = 2 * B, PARTS = THREADS / H, FORGED = B / PARTS, SUMS = 11;
@@ -198,6 +198,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) train(const Task task) 
 
             // ---- conjugate gradients for (damping - H_yy) found = right
             real size = total(product(right, right, t == 0), warps[0]);
+            bool going = true;  // guarded, until a direction of no or negative curvature comes
             for (int round = 0; round < task.inner; round++) {
                 if (judges) {
                     turn[who] = {way[0], way[1], way[2], way[3]};
@@ -226,7 +227,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) train(const Task task) 
                     for (int k = 0; k < 3; k++) image[k] += way[3] * moments[k], image[3] += way[k] * moments[k];
                     for (int k = 0; k < 5; k++) image[k] = damping * way[k] - image[k];
                 }
-                const real along = total(product(way, image, t == 0), warps[1]), far = along != 0 ? size / along : 0;
+                const real along = total(product(way, image, t == 0), warps[1]);
+                going = going && (along > 0 || (!task.guarded && along != 0));
+                const real far = going ? size / along : 0;
                 for (int k = 0; k < 5; k++) found[k] += far * way[k], right[k] -= far * image[k];
                 const real left = total(product(right, right, t == 0), warps[0]), again = size != 0 ? left / size : 0;
                 for (int k = 0; k < 5; k++) way[k] = right[k] + again * way[k];
