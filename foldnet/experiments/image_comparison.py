@@ -41,7 +41,8 @@ def cell(data: str, runs: int = image_nets.RUNS, train: int | None = None, test:
     members = [member(net, x, x_test) for net in nets.values()]
     shared = [shares(net, x) for net in nets.values()]
     found = judged(members, y, x_test, y_test, PICTURES[data], [n for n in nets if n.endswith(" 1")], list(nets))
-    return {"names": list(nets), "shared": shared, **found}
+    pair = [members[list(nets).index(f"{kind} sgd 1")] for kind in ("dense", "simple")]
+    return {"names": list(nets), "shared": shared, **found, "example": example(*pair, PICTURES[data][0])}
 
 
 def networks(data: str, runs=range(2)) -> dict:
@@ -77,6 +78,18 @@ def shares(net, x: Tensor) -> list[int]:
     prints = torch.cat([compare.fingerprints(pattern(net, part)) for part in x.split(AT_ONCE)])
     counts = [prints[:n].unique(return_counts=True)[1] for n in (1000, 10_000, len(x))]
     return [int(c[c > 1].sum()) for c in counts]
+
+
+@torch.no_grad()
+def example(source: Member, target: Member, output: int, images: int = 4) -> dict:
+    """One output mapped from one network to another: the cosine of gradients with the target's, means over the test images, for
+    the `mapped` ones, the target's `mean` one and the source's `own`; and `pictures` of the first images: own, mapped, target."""
+    a, b = source.rows(output, "train"), target.rows(output, "train")
+    own, aim = source.rows(output, "test"), target.rows(output, "test")
+    found = {"own": own, "mapped": (own.double() @ compare.least_squares(a, b)).to(own), "mean": b.mean(0).expand_as(aim)}
+    near = {k: torch.cosine_similarity(v[:, :-1], aim[:, :-1]).mean().item() for k, v in found.items()}
+    shown = {"own": own, "mapped": found["mapped"], "target": aim}
+    return {"cosine": near, "pictures": {k: picture(v[:images]) for k, v in shown.items()}}
 
 
 @torch.no_grad()

@@ -71,6 +71,18 @@ def test_measures_are_those_of_the_package(found):
     assert found["rsa"][1, 1] == pytest.approx(1)
 
 
+def test_an_example_is_a_map_by_least_squares():
+    pair = [run.member(net, X, X_TEST) for net in NETS[1:]]
+    found = run.example(*pair, 4)
+    train, test = ([compare.coefficients(net, x)[4].double().numpy() for net in NETS[1:]] for x in (X, X_TEST))
+    mapped = (test[0] @ np.linalg.lstsq(train[0], train[1], rcond=1e-6)[0])[:, :-1]
+    aim = test[1][:, :-1]
+    cosine = (mapped * aim).sum(1) / np.linalg.norm(mapped, axis=1) / np.linalg.norm(aim, axis=1)
+    assert found["cosine"]["mapped"] == pytest.approx(cosine.mean(), abs=1e-3)
+    assert found["cosine"]["mapped"] > found["cosine"]["own"]
+    assert {k: v.shape for k, v in found["pictures"].items()} == dict.fromkeys(("own", "mapped", "target"), (4, 12))
+
+
 def test_shared_patterns_are_counted():
     net = ReLUNet([[[1.0, 0.0]], [[1.0]]], [[0.0], [0.0]])
     x = torch.tensor([[1.0, 0.0], [2.0, 0.0], [-1.0, 0.0]], dtype=torch.float64)
