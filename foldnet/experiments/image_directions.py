@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ..data import stored
 from ..geometry.sensitivity import (
     Moments,
     directions,
@@ -26,7 +27,7 @@ from ..geometry.sensitivity import (
     singular_values,
     turning_units,
 )
-from ..geometry.vision import jacobians, pattern
+from ..geometry.vision import jacobian, jacobians, pattern
 from . import image_nets
 from .runner import device, short
 
@@ -76,6 +77,18 @@ def cell(kind: str, data: str, optimizer: str) -> dict:
 def inputs(data: str) -> Inputs:
     x, y = image_nets.pixels(data)
     return Inputs.of(x.to(device()), y.to(device()), (3, 32, 32))
+
+
+def again(kind: str, data: str, optimizer: str, run: int = 1) -> float:
+    """The largest gap between `sample` as stored and as the book's copy of a network gives it: of R^2 itself, else relative."""
+    row, (x, _) = stored("image_directions").row(kind=kind, data=data, optimizer=optimizer), image_nets.samples(data)
+    net = image_nets.network(kind, data, optimizer, run)
+    slopes = jacobian(net, x).double().transpose(0, 1)  # (10, n, pixels)
+    way = torch.as_tensor(row["directions"][run - 1]).double()
+    line = _correlation(way @ x.double()[:, : way.shape[-1]].T, net(x).mT.double()).square()
+    trace, top = slopes.square().sum((-1, -2)) / len(x), torch.linalg.svdvals(slopes)[:, 0].square() / len(x)
+    gaps = [(new / torch.as_tensor(row["sample"][name][run - 1]) - 1) for name, new in (("trace", trace), ("top", top))]
+    return max(gap.abs().max().item() for gap in [*gaps, line - torch.as_tensor(row["sample"]["line"][run - 1])])
 
 
 @torch.no_grad()
