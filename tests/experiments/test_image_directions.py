@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 
+from foldnet.data import stored
 from foldnet.experiments import image_directions as run
 from foldnet.geometry.vision import ConvNet
 from foldnet.nets import ReLUNet
@@ -88,3 +89,14 @@ def test_decay_is_read_off_the_corners(grey):
     weights = torch.ones(1, 6, 192) + 0.3 * ReLUNet.random((192, 6), seed=4, dtype=torch.float32).weights[0]
     nets = ReLUNet([weights, torch.ones(1, 10, 6)], [torch.zeros(1, 6), torch.zeros(1, 10)])
     assert run.look(nets, grey)["corner"][0] == pytest.approx(0.3, abs=0.03)
+
+
+def test_the_stored_run_has_every_cell_and_the_rank_of_gradients_is_that_of_patterns():
+    rows = stored("image_directions").rows
+    assert [row.cell for row in rows] == run.cells()
+    for row in rows:
+        if row.cell["kind"] == "dense":
+            ranks = [np.array(r) for r in row["rank"]]
+            assert all((0 <= p - r).all() and (p - r <= 1).all() for p, r in zip(row["units"]["rank"], ranks))
+        if row.cell["kind"] == "linear":
+            assert {int(r) for each in row["rank"] for r in each} == {1}
