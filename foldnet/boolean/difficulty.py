@@ -45,11 +45,14 @@ def spectrum(f, n: int | None = None) -> np.ndarray:
     return np.stack([squares[..., sizes == k].sum(-1) for k in range(sizes.max() + 1)], axis=-1)
 
 
-def features(f, swaps) -> np.ndarray:
-    """What a fitted combination may use, `(functions, m)`: all measures, the spectrum, the single influences, products of two."""
+def features(f, *more) -> np.ndarray:
+    """What a fitted combination may use, `(functions, m)`: all measures, the spectrum, the single influences, products of two.
+
+    `more` are further measures, `(functions,)` each, such as swaps values.
+    """
     t = table(f)
     known, single = measures(t), np.sort(influences(t), axis=-1)
-    columns = [np.asarray(swaps, dtype=float), *(known[k].astype(float) for k in ("degree", "entropy", "balance"))]
+    columns = [*(np.asarray(m, dtype=float) for m in more), *(known[k].astype(float) for k in ("degree", "entropy", "balance"))]
     plain = np.column_stack([*columns, spectrum(t)[:, :-1], single])
     scaled = (plain - plain.mean(0)) / np.where(plain.std(0) > 0, plain.std(0), 1)
     first, second = np.triu_indices(scaled.shape[1])
