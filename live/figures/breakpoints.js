@@ -1,7 +1,7 @@
 /** A random network of one variable: where it bends, and where thousands of them would. */
 import { Random } from "../core/random.js";
 import { density, pieces, REACH, share, spline, value } from "../core/spline.js";
-import { axes, path, scales } from "../ui/axes.js";
+import { axes, HEAD, path, scales } from "../ui/axes.js";
 import { button, check, menu, slider } from "../ui/controls.js";
 import { count, html, put, svg, text } from "../ui/dom.js";
 import { frame } from "../ui/frame.js";
@@ -187,7 +187,7 @@ function render({ model, el }) {
     const now = f(), wide = figure.width;
     if (!range) fit();
     put(ratio.input, { disabled: model.get("law") === "even" }); // there it decides nothing
-    const tall = Math.max(190, Math.min(290, 0.42 * wide)), box = { left: 40, top: 6, width: wide - 56, height: tall - 30 };
+    const tall = HEAD + Math.max(184, Math.min(284, 0.42 * wide)), box = { left: 40, top: HEAD, width: wide - 56, height: tall - HEAD - 24 };
     view = scales(box, { x: [-REACH, REACH], y: range });
     put(top, { viewBox: `0 0 ${wide} ${tall}`, height: tall });
     const knots = pieces(now).knots.filter((x) => Math.abs(x) < REACH);
@@ -238,7 +238,7 @@ function render({ model, el }) {
     const parts = [
       axes(s, { yTicks: false, xName: "x" }),
       svg("path", { d: dots || "M0 0", stroke: "var(--blue)", "stroke-width": width, "stroke-linecap": radius < 1.1 ? "butt" : "round", fill: "none" }),
-      ...now.hinges.filter((h) => Math.abs(h.beta) <= REACH).map((h) => svg("path", { d: `M${s.x(h.beta)} ${box.top + box.height + 1}l-4 7h8Z`, fill: "var(--orange)" })),
+      ...now.hinges.filter((h) => Math.abs(h.beta) <= REACH).map((h) => svg("path", { d: `M${s.x(h.beta)} ${box.top + box.height}l-4 5h8Z`, fill: "var(--orange)" })),
     ];
     if (model.get("curve")) {
       const total = Math.max(pile.length, most / (cell * density(model.get("law"), 0, scale())) / 1.2);

@@ -1,7 +1,7 @@
 /** Networks built by hand: through any points, node by node; and parity, layer by layer. */
 import { corners, deepSpline, deepWave, interpolate, leastWidth } from "../core/deep.js";
 import { outputs } from "../core/net.js";
-import { axes, path, scales } from "../ui/axes.js";
+import { axes, HEAD, path, scales } from "../ui/axes.js";
 import { button, menu, slider } from "../ui/controls.js";
 import { curve } from "../ui/curve.js";
 import { count, html, put, svg, text } from "../ui/dom.js";
@@ -110,19 +110,22 @@ function render({ model, el }) {
   }
   function parity() {
     const { view } = plot, zero = svg("path", { d: `M${view.box.left} ${view.y(0)}h${view.box.width}`, stroke: "var(--soft)", fill: "none" });
+    const last = [-Infinity, -Infinity]; // where the last label of each side stands: one that would touch it is left out
     return [zero, ...corner().flatMap(({ x, odd, right }, k) => {
+      const fits = view.x(x) - last[odd] > 9 * String(k).length + 3;
+      if (fits) last[odd] = view.x(x);
       const at = `translate(${view.x(x).toFixed(2)} ${view.y(odd ? 0.5 : -0.5).toFixed(2)})`;
       return [
         svg("path", { d: shape(odd ? "square" : "dot", 6), transform: at, fill: `var(--${odd ? "orange" : "blue"})`, stroke: "var(--paper)", "stroke-width": 1.5 }),
         ...(right ? [] : [svg("path", { d: shape("cross", 7), transform: at, stroke: "var(--ink)", "stroke-width": 2.5, fill: "none" })]),
-        svg("text", { x: view.x(x), y: view.y(odd ? 0.5 : -0.5) + (odd ? -11 : 21), "text-anchor": "middle" }, String(k)),
+        ...(fits ? [svg("text", { x: view.x(x), y: view.y(odd ? 0.5 : -0.5) + (odd ? -11 : 21), "text-anchor": "middle" }, String(k))] : []),
       ];
     })];
   }
 
   /** What each node adds. */
   function nodesBelow(made) {
-    const wide = figure.width, tall = 150, top = 4, s = scales({ left: 40, top: 8, width: wide - 56, height: tall - 44 }, { x: [-REACH, REACH], y: [-top, top] }), { box } = s;
+    const wide = figure.width, tall = 164, top = 4, s = scales({ left: 40, top: HEAD, width: wide - 56, height: tall - HEAD - 36 }, { x: [-REACH, REACH], y: [-top, top] }), { box } = s;
     const parts = made ? data().slice(0, nodes()).map(([t], i) => [[-REACH, 0], [t, 0], [REACH, heights(made)[i] * (REACH - t)]]) : [];
     put(below, { viewBox: `0 0 ${wide} ${tall}`, height: tall, "aria-label": `What each of the ${count(nodes(), "node")} adds: flat up to its bend, then a straight line` });
     below.replaceChildren(axes(s, { yName: "what each node adds", xName: "x" }),

@@ -3,7 +3,7 @@ import { corners, deepSpline, deepWave } from "../core/deep.js";
 import { layers, network } from "../core/net.js";
 import { Random } from "../core/random.js";
 import { Trainer } from "../core/train.js";
-import { axes, path, scales } from "../ui/axes.js";
+import { axes, HEAD, path, scales } from "../ui/axes.js";
 import { button, menu, player, slider } from "../ui/controls.js";
 import { count, html, put, svg, text } from "../ui/dom.js";
 import { frame } from "../ui/frame.js";
@@ -119,8 +119,9 @@ function render({ model, el }) {
   function form(n, w) {
     news = "";
     if (model.get("start") === "fan" && w ** n > MOST) {
-      news = `${(w ** n).toLocaleString("en-US")} pieces are too many to draw. `;
+      news = `${(w ** n).toLocaleString("en-US")} pieces are too many to draw`;
       while (w ** n > MOST) n--;
+      news += `: here are ${count(n, "layer")}. `;
     }
     change({ hidden: new Array(n).fill(w), theta: [], data: false, seed: (model.get("seed") * 7919 + 1) % 100003 });
     many.set(n);
@@ -171,13 +172,13 @@ function render({ model, el }) {
 
   function draw() {
     now = deepSpline(net);
-    const wide = figure.width, tall = Math.max(200, Math.min(280, 0.4 * wide)), line = corners(now, -REACH, REACH), dashed = seen();
+    const wide = figure.width, tall = HEAD + Math.max(194, Math.min(274, 0.4 * wide)), line = corners(now, -REACH, REACH), dashed = seen();
     const ys = (range ? line : [...line, ...dashed]).map((p) => p[1]), low = Math.min(...ys), high = Math.max(...ys);
     if (!range || (!lift.held && (low < range[0] || high > range[1] || high - low < 0.3 * (range[1] - range[0])))) { // under a hand nothing grows or shrinks
       const room = 0.15 * Math.max(high - low, 1);
       range = [Math.min(low, 0) - room, Math.max(high, 0) + room];
     }
-    const box = { left: 40, top: 6, width: wide - 60, height: tall - 30 }, marks = inView(now.knots), of = layerOf();
+    const box = { left: 40, top: HEAD, width: wide - 60, height: tall - HEAD - 24 }, marks = inView(now.knots), of = layerOf();
     view = scales(box, { x: [-REACH, REACH], y: range });
     put(plot, { viewBox: `0 0 ${wide} ${tall}`, height: tall });
     const clipped = svg("svg", { x: box.left, y: box.top, width: box.width, height: box.height, overflow: "hidden" }, svg("g", { transform: `translate(${-box.left} ${-box.top})` },
@@ -216,7 +217,7 @@ function render({ model, el }) {
   const own = () => now.breakpoints.filter((b) => b.layer === model.get("layer") && b.neuron === model.get("neuron"));
   function summary() {
     const hidden = model.get("hidden"), most = hidden.reduce((product, n) => product * (n + 1), 1), total = hidden.reduce((sum, n) => sum + n, 0);
-    return `${news}${count(total, "neuron")}: ${count(now.breakpoints.length, "breakpoint")}, ${count(now.knots.length + 1, "piece")} on the whole line (${inView(now.knots).length + 1} in view), at most ${most.toLocaleString("en-US")}. `
+    return `${news}${count(total, "neuron")}: ${count(now.breakpoints.length, "breakpoint")}, ${count(now.knots.length + 1, "piece")} on the whole line (${(inView(now.knots).length + 1).toLocaleString("en-US")} in view), at most ${most.toLocaleString("en-US")}. `
       + `The dashed neuron has ${count(own().length, "breakpoint")}.${born + died ? ` Born so far: ${born}, died: ${died}.` : ""}${trainer ? ` ${count(trainer.steps, "step")}, mean squared error ${text(trainer.loss(), 4)}.` : ""}`;
   }
 

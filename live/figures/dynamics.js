@@ -3,7 +3,7 @@ import { deep, relocate, seen, shallow, velocity } from "../core/dynamics.js";
 import { Random } from "../core/random.js";
 import { chain, spline, value } from "../core/spline.js";
 import { Trainer } from "../core/train.js";
-import { axes, path, scales, ticks } from "../ui/axes.js";
+import { axes, HEAD, path, scales, ticks } from "../ui/axes.js";
 import { button, menu, player, slider } from "../ui/controls.js";
 import { curve, widest } from "../ui/curve.js";
 import { count, html, put, svg, text } from "../ui/dom.js";
@@ -70,6 +70,7 @@ function render({ model, el }) {
   const width = slider("neurons", [1, 2, 3, 4, 6, 8, 12, 20], model.get("w").length, (n) => n === model.get("w").length || fresh(n));
   const rate = slider("step size", RATES, model.get("rate"), (r) => {
     figure.keep({ rate: r });
+    news = "";
     if (trainer) trainer.rate = r;
     draw();
   });
@@ -168,8 +169,8 @@ function render({ model, el }) {
       bends: now.hinges.map((h) => [h.beta, Number.isFinite(h.beta) ? value(now, h.beta) : 0]), arrows, dull: idle(),
     });
     // time by its square root: most of the way is made in the first steps
-    const wide = figure.width, tall = 200, long = Math.sqrt(Math.max(100, steps * 1.02)), marks = ticks(0, long * long, 4).at.filter((t) => t > 0);
-    const s = scales({ left: 40, top: 8, width: wide - 56, height: tall - 44 }, { x: [-REACH, REACH], y: [long, 0] });
+    const wide = figure.width, tall = 214, long = Math.sqrt(Math.max(100, steps * 1.02)), marks = ticks(0, long * long, 4).at.filter((t) => t > 0);
+    const s = scales({ left: 40, top: HEAD, width: wide - 56, height: tall - HEAD - 36 }, { x: [-REACH, REACH], y: [long, 0] });
     put(below, { viewBox: `0 0 ${wide} ${tall}`, height: tall, "aria-label": `The way of the bends, time running down: ${ways()}` });
     const inside = s.box, way = (i) => {
       const points = trail.map(([t, all]) => [all[i], Math.sqrt(t)]).filter(([x]) => Math.abs(x) < 50);

@@ -4,7 +4,7 @@ import { layers, network, outputs, parts, widen } from "../core/net.js";
 import { Random } from "../core/random.js";
 import { boundary, clip, heights, regions } from "../core/regions.js";
 import { Trainer } from "../core/train.js";
-import { axes, scales } from "../ui/axes.js";
+import { axes, HEAD, scales } from "../ui/axes.js";
 import { button, check, menu, player, slider } from "../ui/controls.js";
 import { count, html, put, svg, text } from "../ui/dom.js";
 import { frame } from "../ui/frame.js";
@@ -272,10 +272,10 @@ function render({ model, el }) {
 
   function drawChart() {
     // beside the picture where there is room
-    const beside = figure.width > 700, wide = beside ? figure.width - 530 : figure.width, tall = beside ? 200 : 84;
+    const beside = figure.width > 700, wide = beside ? figure.width - 530 : figure.width, tall = beside ? 214 : 98;
     put(chart, { viewBox: `0 0 ${wide} ${tall}`, height: history.length > 1 ? tall : 0, style: `width:${wide}px`, "aria-label": `Loss over ${count(history.length, "step")} of training` });
     if (history.length < 2) return chart.replaceChildren();
-    const top = Math.max(...history.slice(0, 1), ...history.filter((_, i) => i % 10 === 0)), s = scales({ left: 40, top: 8, width: wide - 60, height: tall - 30 }, { x: [0, history.length], y: [0, top * 1.05] });
+    const top = Math.max(...history.slice(0, 1), ...history.filter((_, i) => i % 10 === 0)), s = scales({ left: 40, top: HEAD, width: wide - 60, height: tall - HEAD - 22 }, { x: [0, history.length], y: [0, top * 1.05] });
     const every = Math.ceil(history.length / 300), shown = history.flatMap((v, i) => (i % every ? [] : [[i, v]]));
     const d = "M" + shown.map((p) => `${s.x(p[0]).toFixed(1)} ${s.y(p[1]).toFixed(1)}`).join("L");
     chart.replaceChildren(axes(s, { yName: "loss" }), svg("path", { d, fill: "none", stroke: "var(--blue)", "stroke-width": 2 }));

@@ -2,7 +2,7 @@
 import { network, parts } from "../core/net.js";
 import { chain, slice, spline, value } from "../core/spline.js";
 import { Trainer } from "../core/train.js";
-import { axes, path, scales } from "../ui/axes.js";
+import { axes, HEAD, path, scales } from "../ui/axes.js";
 import { button, check, player } from "../ui/controls.js";
 import { curve, widest } from "../ui/curve.js";
 import { count, html, put, svg, text } from "../ui/dom.js";
@@ -118,11 +118,11 @@ function render({ model, el }) {
       tall: Math.max(190, Math.min(260, 0.38 * figure.width)), points: model.get("points"), lines: [{ points: chain(now, REACH), color: "blue" }],
       bends: now.hinges.map((h) => [h.beta, value(now, h.beta)]), chosen: i,
     });
-    const wide = figure.width, tall = 180, all = cells(), sampled = all.map((c) => {
+    const wide = figure.width, tall = 194, all = cells(), sampled = all.map((c) => {
       const low = Math.max(-REACH, c.from), high = Math.min(REACH, c.to);
       return low < high ? Array.from({ length: 41 }, (_, k) => low + ((high - low) * k) / 40).map((b) => [b, at(c, b)]) : [];
     });
-    const [low, high] = span(sampled), s = scales({ left: 40, top: 8, width: wide - 56, height: tall - 44 }, { x: [-REACH, REACH], y: [low, high] });
+    const [low, high] = span(sampled), s = scales({ left: 40, top: HEAD, width: wide - 56, height: tall - HEAD - 36 }, { x: [-REACH, REACH], y: [low, high] });
     const beta = now.hinges[i].beta, here = Math.max(-REACH, Math.min(REACH, beta));
     put(below, { viewBox: `0 0 ${wide} ${tall}`, height: tall, "aria-label": `The loss as the chosen bend moves; now ${text(loss(now), 3)}` });
     below.replaceChildren(

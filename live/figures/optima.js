@@ -125,7 +125,7 @@ function render({ model, el }) {
     const found = Object.keys(LEVELS).map((k) => `${ends.filter((e) => level(e) === Number(k)).length} at ${LEVELS[k]}`), rest = ends.filter((e) => level(e) < 0).length;
     return `${count(ends.length, "start")}: ${found.join(", ")}${rest ? `, ${rest} still on the way` : ""}.`;
   }
-  const summary = () => `Loss ${text(loss(), 3)}, bends at ${f().hinges.map((h) => text(h.beta)).join(" and ")}${trainer ? `, ${count(trainer.steps, "step")}` : ""}.`;
+  const summary = () => `Loss ${text(loss(), 3)}, bends at ${f().hinges.map((h) => text(Math.round(1e4 * h.beta) / 1e4)).join(" and ")}${trainer ? `, ${count(trainer.steps, "step")}` : ""}.`;
 
   function numbers() {
     const row = (i) => html("tr", {}, html("th", { scope: "row" }, String(i + 1)), ...["w", "b", "o"].map((key) => html("td", {}, text(model.get(key)[i], 4))));

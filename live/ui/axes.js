@@ -26,8 +26,11 @@ export function scales(box, { x: [x0, x1], y: [y0, y1] }) {
   };
 }
 
+/** Room above a picture for the name of its vertical axis: nothing that is drawn or dragged comes there. */
+export const HEAD = 22;
+
 /**
- * Grid, tick labels and names of the axes as one group.
+ * Grid, tick labels and names of the axes as one group; with a `yName` the box begins at `HEAD`.
  * @param {ReturnType<typeof scales>} s @param {{ xName?: string, yName?: string, xTicks?: boolean, yTicks?: boolean, grid?: boolean }} [how]
  */
 export function axes(s, { xName, yName, xTicks = true, yTicks = true, grid = true } = {}) {
@@ -51,7 +54,7 @@ export function axes(s, { xName, yName, xTicks = true, yTicks = true, grid = tru
   }
   group.append(line(box.left, bottom, right, bottom, "line"));
   if (xName) group.append(label(right, bottom + 31, xName, "end"));
-  if (yName) group.append(label(box.left + 5, box.top + 11, yName, "start"));
+  if (yName) group.append(label(box.left, box.top - 7, yName, "start"));
   return group;
 }
 

@@ -1,5 +1,5 @@
 /** The picture that several figures share: a curve over a line, data to drag, and bends to drag. */
-import { axes, path, scales } from "./axes.js";
+import { axes, HEAD, path, scales } from "./axes.js";
 import { put, svg, text } from "./dom.js";
 import { handle } from "./handle.js";
 
@@ -52,8 +52,9 @@ export function curve({ figure, label, range, move, moved, remove, bend, bent, n
      *   bends?: number[][], ticks?: number[], arrows?: number[][], chosen?: number, dull?: number[], xName?: string, yName?: string }} what
      *   lines in numbers; bends and points are handles, dull bends are grey; ticks are small marks at the foot, arrows [from, to] point there
      */
-    draw({ tall, lines, points: data = [], bends: corners = [], ticks = [], arrows = [], chosen = -1, dull = [], xName, yName }) {
-      const wide = figure.width, box = { left: 40, top: 6, width: wide - 56, height: tall - (xName ? 42 : 28) }, r = range();
+    draw({ tall: body, lines, points: data = [], bends: corners = [], ticks = [], arrows = [], chosen = -1, dull = [], xName, yName }) {
+      const top = yName ? HEAD : 6, tall = body + top - 6;
+      const wide = figure.width, box = { left: 40, top, width: wide - 56, height: body - (xName ? 42 : 28) }, r = range();
       now = { points: data, bends: corners };
       view = scales(box, r);
       put(element, { viewBox: `0 0 ${wide} ${tall}`, height: tall });

@@ -32,9 +32,10 @@ export function put(element, attributes) {
 /** A number as people write it: a few digits, a real minus. @param {number} x */
 export function text(x, digits = 2) {
   if (!Number.isFinite(x)) return x > 0 ? "∞" : x < 0 ? "−∞" : "none";
+  if (Math.abs(x) < 1e-13) x = 0; // what rounding leaves of a zero
   const rounded = Number(x.toFixed(digits));
   const shown = x !== 0 && (Math.abs(x) < 10 ** -digits || Math.abs(x) >= 1e6) ? x.toPrecision(2) : (rounded || 0).toFixed(digits);
-  return shown.replace("-", "−");
+  return shown.replaceAll("-", "−");
 }
 
 /** "1 bend", "2 bends". @param {number} n @param {string} one */

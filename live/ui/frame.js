@@ -64,7 +64,8 @@ export function frame(el, model, { name, title, about, hints, defaults, draw, nu
     },
     /** The line under the picture: texts, and what is in arrays is bold. @param {(string | [string])[]} words */
     read(...words) {
-      readout.replaceChildren(...words.map((w) => (Array.isArray(w) ? html("b", {}, w[0]) : w)));
+      const kept = (w) => w.replaceAll(" %", "\u00a0%"); // a number and its sign stay on one line
+      readout.replaceChildren(...words.map((w) => (Array.isArray(w) ? html("b", {}, kept(w[0])) : kept(w))));
       if (!drawer.hidden && numbers && !drawer.contains(root.activeElement)) drawer.replaceChildren(numbers());
       if (!shared.hidden && !shared.contains(root.activeElement)) shared.replaceChildren(...sharing(name, state(), voice.say));
     },

@@ -3,6 +3,9 @@ import { put, svg } from "./dom.js";
 
 const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
 
+/** What each handle's element can be asked. @type {WeakMap<Element, { take: (event: PointerEvent) => void, distance: (event: PointerEvent) => number }>} */
+const HANDLES = new WeakMap();
+
 /**
  * A handle: a group with a mark in it that is placed by `at(px, py)`.
  *
@@ -39,19 +42,31 @@ export function handle({ label, kind = "dot", color = "orange", size = 7, move, 
     element.classList.remove("held");
     release?.();
   };
+  const take = (event) => {
+    element.focus({ preventScroll: true });
+    element.setPointerCapture(event.pointerId);
+    element.classList.add("held");
+    held = true;
+    moved = false;
+    const [px, py] = where(event);
+    off = [px - place[0], py - place[1]]; // a handle taken at its edge does not jump
+    grab?.();
+  };
+  /** How far it is from a pointer; one that is not shown is nowhere. */
+  const distance = (event) => {
+    const [px, py] = where(event);
+    return element.getClientRects().length ? Math.hypot(px - place[0], py - place[1]) : Infinity;
+  };
+  HANDLES.set(element, { take, distance });
   put(element, {
     onpointerdown: (event) => {
       if (event.button) return;
       event.preventDefault();
       event.stopPropagation();
-      element.focus({ preventScroll: true });
-      element.setPointerCapture(event.pointerId);
-      element.classList.add("held");
-      held = true;
-      moved = false;
-      const [px, py] = where(event);
-      off = [px - place[0], py - place[1]]; // a handle taken at its edge does not jump
-      grab?.();
+      // where handles are closer than a finger is wide their halos overlap: the nearest is meant, not the topmost
+      const all = [...element.ownerSVGElement.querySelectorAll(".handle")].map((other) => HANDLES.get(other)), far = distance(event);
+      const near = all.reduce((best, other) => (other.distance(event) < best.distance(event) - 0.5 ? other : best), { take, distance: () => far });
+      near.take(event);
     },
     ontouchstart: (event) => event.preventDefault(), // else a page may scroll away under the finger
     onpointermove: (event) => held && follow(event),

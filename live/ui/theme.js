@@ -25,7 +25,7 @@ select,input[type=number]{padding:.3rem .4rem}
 input[type=number]{width:6.2em}
 textarea{width:100%;min-height:4.5rem;font-family:ui-monospace,monospace;font-size:.85em}
 button{cursor:pointer;touch-action:manipulation}
-button:hover{background:var(--fill)}
+@media (hover:hover){button:hover{background:var(--fill)}}
 button.main{background:var(--blue);border-color:var(--blue);color:var(--on-blue)}
 button[aria-pressed=true]{background:var(--fill);box-shadow:inset 0 0 0 1px var(--blue);border-color:var(--blue)}
 button:disabled{opacity:.55;cursor:default}
@@ -55,7 +55,7 @@ output{min-width:2.6em;font-variant-numeric:tabular-nums}
 .live:fullscreen{max-width:none;overflow:auto;border-radius:0}
 slot{display:none}
 @media print{.live{display:none}slot{display:block}}
-@media (max-width:480px){.live{padding:.55rem .5rem .4rem}}
+@media (max-width:480px){.live{padding:.55rem .5rem .4rem}.foot{gap:.1rem 0}.foot .quiet{padding:.3rem}}
 `;
 
 /** Keep the class `dark` of a figure in step with the page around it. @param {HTMLElement} root @param {() => void} changed */

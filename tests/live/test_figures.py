@@ -398,7 +398,7 @@ def test_breakpoints_of_deep_layers_are_counted_and_born_in_pairs(show):
     window.page.get_by_role("combobox", name="start").select_option("fan")
     assert "(216 in view)" in window.readout()
     window.page.get_by_role("slider", name="layers", exact=True).fill("4")
-    assert window.readout().startswith("7,776 pieces are too many to draw. 24 neurons")
+    assert window.readout().startswith("7,776 pieces are too many to draw: here are 4 layers. 24 neurons")
     window.button("10 steps").click()
     assert "10 steps, mean squared error" in window.readout()
     assert window.errors == []

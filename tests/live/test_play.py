@@ -307,3 +307,62 @@ def test_points_are_taken_away_and_put_in(show, name):
     assert len(places) == least + 3
     assert min(b - a for a, b in pairwise(places)) > 0.2
     assert window.errors == []
+
+
+# labels of a picture that lie on each other, on a mark, or out of it
+CLASHES = """() => {
+  const found = [], box = (e) => e.getBoundingClientRect();
+  const meet = (a, b) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1 && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 3;
+  for (const picture of document.querySelector('[data-live]').shadowRoot.querySelectorAll('.picture > svg')) {
+    const labels = [...picture.querySelectorAll('text')].filter((e) => e.checkVisibility() && e.textContent), all = box(picture);
+    labels.forEach((label, i) => {
+      const a = box(label), name = label.textContent;
+      if (a.left < all.left - 2 || a.right > all.right + 2 || a.bottom > all.bottom + 2) found.push(`${name} is out of the picture`);
+      for (const other of labels.slice(0, i)) if (meet(a, box(other))) found.push(`${name} lies on ${other.textContent}`);
+      if (!/\\d/.test(name)) for (const mark of picture.querySelectorAll('.handle > path')) if (meet(a, box(mark))) found.push(`${name} lies on a handle`);
+    });
+  }
+  return found;
+}"""
+STATES = [
+    *((name, {}) for name in figures()),
+    ("capacity", {"build": "waves", "widths": [2, 2, 2, 3, 3], "bits": 16}),
+    ("capacity", {"nodes": 5}),
+    ("bottleneck", {"points": [[-2.9, 1.9], [-2.5, 2], [-2, -2], [1, 2]]}),
+    ("dynamics", {"points": [[-3.1, 2], [-2.8, 2], [-2.5, 2]]}),
+    ("breakpoints", {"w": [1.0, -1.0], "b": [3.9, 3.8], "v": [1.0, 1.0]}),
+]
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize(("name", "state"), STATES)
+def test_no_label_lies_on_another_or_on_a_handle(show, name, state, width):
+    window = show(name, context={"viewport": {"width": width, "height": 900}}, **state)
+    window.page.locator(".live svg").first.wait_for()
+    assert window.page.evaluate(CLASHES) == []
+
+
+def test_of_handles_closer_than_a_finger_the_nearest_is_taken(show):
+    """Twenty points stand fourteen pixels apart on a phone, and bends among them: what a finger touches moves, and nothing else."""
+    window = show("dynamics", context={"viewport": {"width": 390, "height": 844}, "has_touch": True})
+    finger, before = window.context.new_cdp_session(window.page), window.state()
+    for i in (4, 11):
+        box = window.page.get_by_role("slider", name=f"point {i + 1}", exact=True).locator("path").bounding_box()
+        x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+        for kind, at in (("touchStart", y), ("touchMove", y + 15), ("touchMove", y + 30), ("touchEnd", None)):
+            points = [] if at is None else [{"x": x, "y": at}]
+            finger.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+        after = window.state()
+        assert [k for k, (a, b) in enumerate(zip(before["points"], after["points"])) if a != b] == [i]
+        assert after["b"] == before["b"]
+        before = after
+
+
+def test_numbers_are_written_alike(show):
+    """A trained network bends within rounding of zero: the place is 0.00, a small loss has its minus in the exponent too."""
+    window = show("optima")
+    for _ in range(40):
+        window.button("10 steps").click()
+    assert "-" not in window.readout()
+    at = re.search(r"bends at (\S+) and ([^\s,]+)", window.readout())
+    assert all(re.fullmatch(r"−?\d\.\d\d|−?\d\.\d+", place) for place in at.groups())
