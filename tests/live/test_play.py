@@ -312,14 +312,16 @@ def test_points_are_taken_away_and_put_in(show, name):
 # labels of a picture that lie on each other, on a mark, or out of it
 CLASHES = """() => {
   const found = [], box = (e) => e.getBoundingClientRect();
-  const meet = (a, b) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1 && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 3;
+  const shared = (a, b, from, to) => Math.min(a[to], b[to]) - Math.max(a[from], b[from]);
+  const meet = (a, b) => shared(a, b, 'left', 'right') > 1 && shared(a, b, 'top', 'bottom') > 3;
   for (const picture of document.querySelector('[data-live]').shadowRoot.querySelectorAll('.picture > svg')) {
-    const labels = [...picture.querySelectorAll('text')].filter((e) => e.checkVisibility() && e.textContent), all = box(picture);
+    const labels = [...picture.querySelectorAll('text')].filter((e) => e.checkVisibility() && e.textContent);
+    const marks = picture.querySelectorAll('.handle > path'), all = box(picture);
     labels.forEach((label, i) => {
       const a = box(label), name = label.textContent;
-      if (a.left < all.left - 2 || a.right > all.right + 2 || a.bottom > all.bottom + 2) found.push(`${name} is out of the picture`);
+      if (a.left < all.left - 2 || a.right > all.right + 2 || a.bottom > all.bottom + 2) found.push(`${name} is outside`);
       for (const other of labels.slice(0, i)) if (meet(a, box(other))) found.push(`${name} lies on ${other.textContent}`);
-      if (!/\\d/.test(name)) for (const mark of picture.querySelectorAll('.handle > path')) if (meet(a, box(mark))) found.push(`${name} lies on a handle`);
+      if (!/\\d/.test(name)) for (const mark of marks) if (meet(a, box(mark))) found.push(`${name} lies on a handle`);
     });
   }
   return found;
@@ -343,7 +345,7 @@ def test_no_label_lies_on_another_or_on_a_handle(show, name, state, width):
 
 
 def test_of_handles_closer_than_a_finger_the_nearest_is_taken(show):
-    """Twenty points stand fourteen pixels apart on a phone, and bends among them: what a finger touches moves, and nothing else."""
+    """Twenty points stand fourteen pixels apart on a phone, bends among them: what a finger touches moves, nothing else."""
     row = [[round(-3 + 6 * i / 19, 2), 0.5] for i in range(20)]
     window = show("dynamics", points=row, context={"viewport": {"width": 390, "height": 844}, "has_touch": True})
     finger, before = window.context.new_cdp_session(window.page), window.state()
