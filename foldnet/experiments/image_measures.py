@@ -11,8 +11,8 @@ import torch
 from ..data import Row, stored
 from ..geometry.comparison import rank_correlations, scaled_distance
 
-MEASURES = ("accuracy kept", "distance", "CKA", "cross-entropy", "CKA of layers", "RSA of layers")
-DIFFER = ("distance", "cross-entropy")  # larger is less alike
+MEASURES = ("accuracy kept", "distance", "CKA", "cross-entropy", "divergence", "CKA of layers", "RSA of layers")
+DIFFER = ("distance", "cross-entropy", "divergence")  # larger is less alike
 
 
 @dataclass(frozen=True)
@@ -59,13 +59,15 @@ def from_row(row: Row) -> Table:
     """A row of `image_comparison` or `image_pretrained` as tables; cross-entropies are those of the target."""
     right = np.asarray(row["right"], dtype=float)
     inner, top = (torch.as_tensor(np.asarray(row[k], dtype=float)) for k in ("inner", "top"))
+    cross = np.asarray(row["cross"], dtype=float)
     measures = {
         "accuracy kept": np.asarray(row["mapped"]) / right,
         "accuracy after the map": np.asarray(row["mapped"], dtype=float),
         "distance": scaled_distance(inner, top, 1).numpy(),
         "CKA": np.asarray(row["cka"], dtype=float),
         "CKA, not centred": np.asarray(row["cka_plain"], dtype=float),
-        "cross-entropy": np.asarray(row["cross"], dtype=float).T,
+        "cross-entropy": cross.T,
+        "divergence": (cross - cross.diagonal()[:, None]).T,
         "CKA of layers": np.asarray(row["cka_reads"], dtype=float),
         "RSA of layers": np.asarray(row["rsa"], dtype=float),
     }

@@ -25,6 +25,7 @@ def test_measures_stand_from_row_to_column():
     t = from_row(row)
     assert t.measures["accuracy kept"][3, 7] == row["mapped"][3, 7] / row["right"][7]
     assert t.measures["cross-entropy"][3, 7] == row["cross"][7, 3]
+    assert t.measures["divergence"][3, 7] == row["cross"][7, 3] - row["cross"][7, 7]
     by_hand = ((rows[3] / rows[3].max() - rows[7] / rows[7].max()) ** 2).sum()
     assert t.measures["distance"][3, 7] == pytest.approx(by_hand)
 
