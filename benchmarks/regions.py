@@ -1,6 +1,7 @@
 """Exact regions in the plane: foldnet's complex, a plain numpy polygon splitter and a grid of patterns, in one run, one thread.
 
     python benchmarks/regions.py [WIDTH ...]
+    python benchmarks/regions.py threads    # one thread and two, by the clock: wants two cores that nobody else uses
 
 Networks 2-w-w-w-1 on [-1, 1]^2, He-normal weights and uniform biases rounded to multiples of 2^-20, so that the counts can be
 repeated in integers. Times are the best of several in turns, in processor seconds.
@@ -64,6 +65,34 @@ def side_by_side(fast, slow, rounds: int) -> tuple[float, float]:
     return least[0], least[1]
 
 
+def one_and_two(seconds: float = 8.0) -> None:
+    """One thread and two in turns by the clock, least and median of each, and how much of a core others used meanwhile."""
+    print("network          regions     one thread          two threads    ratio of least, medians   others")
+    for width, depth, reach in ((64, 3, 1.0), (128, 3, 1.0), (64, 32, 0.1), (64, 32, 0.2)):
+        net, window, took = network(width, depth), reach * np.array(SQUARE), ([], [])
+        faces = len(regions(net, window, threads=2))
+        begin, busy, own = time.perf_counter(), _busy(), time.process_time()
+        while time.perf_counter() - begin < seconds or len(took[0]) < 3:
+            for threads in (1, 2):
+                start = time.perf_counter()
+                regions(net, window, threads=threads)
+                took[threads - 1].append(1e3 * (time.perf_counter() - start))
+        others = (_busy() - busy - (time.process_time() - own)) / (time.perf_counter() - begin)
+        (one, middle), (two, half) = ((min(t), np.median(t)) for t in took)
+        row = f"2-{width}x{depth}-1, {reach:<4g} {faces:9,} {one:8.1f} {middle:8.1f} ms {two:8.1f} {half:8.1f} ms"
+        print(f"{row} {one / two:8.2f} {middle / half:8.2f} {others:15.2f} cores", flush=True)
+
+
+def _busy() -> float:
+    """Processor seconds that the whole machine has worked, where the system tells."""
+    try:
+        with open("/proc/stat") as file:
+            user, nice, system, *_ = map(int, file.readline().split()[1:])
+    except OSError:
+        return float("nan")
+    return (user + nice + system) / 100
+
+
 def main(widths: list[int]) -> None:
     torch.set_num_threads(1)
     regions(network(4), threads=1)  # compiled before the clock runs
@@ -85,4 +114,7 @@ def main(widths: list[int]) -> None:
 
 
 if __name__ == "__main__":
-    main([int(a) for a in sys.argv[1:]] or [8, 16, 32, 64, 128])
+    if sys.argv[1:] == ["threads"]:
+        one_and_two()
+    else:
+        main([int(a) for a in sys.argv[1:]] or [8, 16, 32, 64, 128])

@@ -7,6 +7,7 @@ from typing import Any
 import numba
 from numba import int64, uint64
 from numba.core import event
+from numba.cpython.unsafe.numbers import trailing_zeros
 
 from ._progress import line
 
@@ -37,7 +38,17 @@ def ones(word):
 @compiled
 def lowest(word):
     """The place of the lowest bit that is set, 64 where none is."""
-    return ones(~word & (word - uint64(1)))
+    return int64(trailing_zeros(word))
+
+
+@compiled
+def signs_of(values, first, number):
+    """Which of up to 64 values, from the first on, are positive and which negative, as bits."""
+    p, q, begin = uint64(0), uint64(0), uint64(first)
+    for d in range(uint64(number)):  # a sign in an index would keep the compiler from using vectors
+        p |= uint64(values[begin + d] > 0) << d
+        q |= uint64(values[begin + d] < 0) << d
+    return p, q
 
 
 class _Told(event.Listener):

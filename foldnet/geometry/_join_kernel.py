@@ -65,7 +65,7 @@ def join(start, corner, side, lines, base, vertices, room):
 
 @compiled
 def cut_out(first, last, start, corner, side, ends, lines, beside, frame):
-    """The faces `first` to `last` alone: their vertices and edges, in order, and starts, corners, sides, ends and lines.
+    """The faces `first` to `last` alone: their vertices, in order, and starts, corners, sides, ends and lines.
 
     An edge e between one of them and another face gets the line -1 - frame - e.
     """
@@ -87,7 +87,7 @@ def cut_out(first, last, start, corner, side, ends, lines, beside, frame):
     own_corner, own_side = np.empty(end - begin, np.int64), np.empty(end - begin, np.int64)
     for s in range(begin, end):
         own_corner[s - begin], own_side[s - begin] = vertex[corner[s]], edge[side[s]]
-    return vertices, edges, start[first : last + 1] - begin, own_corner, own_side, own_ends, own_lines
+    return vertices, start[first : last + 1] - begin, own_corner, own_side, own_ends, own_lines
 
 
 @compiled
@@ -137,28 +137,96 @@ def match(code, ends, name, old_ends, same):
 
 
 @compiled
-def place(
-    xy, values, start, corner, side, ends, beside, vertex, edge, own_vertex, own_edge, before, face,
-    to_xy, to_values, to_start, to_corner, to_side, to_ends, to_beside,
-):  # fmt: skip
-    """One part put to its place in the whole: `vertex` and `edge` are the new numbers of what it has.
+def borders(ends, lines, beside, frame):
+    """The edges on the border of a part `(R, 5)`: number, ends, face, and the old edge that each lies on."""
+    number = 0
+    for e in range(len(lines)):
+        number += lines[e] < -frame
+    found, r = np.empty((number, 5), np.int64), 0
+    for e in range(len(lines)):
+        if lines[e] < -frame:
+            found[r, 0], found[r, 1], found[r, 2] = e, ends[e, 0], ends[e, 1]
+            found[r, 3], found[r, 4] = max(beside[e, 0], beside[e, 1]), -1 - frame - lines[e]
+            r += 1
+    return found
 
-    What it shares with an earlier part is not its `own`, and is there already. `before` sides and `face` faces come before its
-    own, and `to_start`, `to_corner`, `to_side` are its stretches of the whole.
+
+@compiled
+def number(count, names, named, border, bordered, old_vertices, old_ends):
+    """One numbering for all parts: new numbers of their vertices and edges, where those of each part begin `(P + 1, 2)`, and
+    for each edge on a border its number and the face of the second part `(n, 2)`.
+
+    `count` `(P + 1, 3)` says how many vertices, edges and faces come before each part; `names` are the old numbers of their first
+    vertices and `border` the edges as `borders` has them, those of each part from `named` and `bordered` on. What several parts
+    have is numbered in the first of them. Where borders differ, rounding has folded the complex: then nothing is returned.
+    """
+    parts, rows = len(count) - 1, len(border)
+    name, same, seen = np.full(count[parts, 0], -1), np.arange(count[parts, 0]), np.full(old_vertices, -1)
+    double, ends, row = np.arange(count[parts, 1]), np.empty((rows, 2), np.int64), np.empty(rows, np.int64)
+    face, code, begin = np.empty(rows, np.int64), np.empty(rows, np.int64), np.zeros((parts + 1, 2), np.int64)
+    for p in range(parts):
+        for i in range(named[p], named[p + 1]):
+            v, old = count[p, 0] + i - named[p], names[i]
+            seen[old] = v if seen[old] < 0 else seen[old]
+            name[v], same[v] = old, seen[old]
+        for r in range(bordered[p], bordered[p + 1]):
+            row[r], face[r], code[r] = border[r, 0] + count[p, 1], border[r, 3] + count[p, 2], border[r, 4]
+            ends[r, 0], ends[r, 1] = border[r, 1] + count[p, 0], border[r, 2] + count[p, 0]
+    pairs = match(code, ends, name, old_ends, same)
+    second = np.empty((len(pairs), 2), np.int64)
+    if 2 * len(pairs) < rows:
+        return same[:0], double[:0], begin, second
+    for i in range(len(pairs)):
+        double[row[pairs[i, 1]]] = row[pairs[i, 0]]
+    for k in range(2):  # vertices, edges: what is the same as an earlier one has its number already
+        first = same if k == 0 else double
+        made, p = 0, 0
+        for i in range(len(first)):
+            while i == count[p, k]:
+                begin[p, k], p = made, p + 1
+            if first[i] == i:
+                first[i], made = made, made + 1
+            else:
+                first[i] = first[first[i]]
+        begin[parts, k] = made
+    for i in range(len(pairs)):
+        second[i, 0], second[i, 1] = double[row[pairs[i, 0]]], face[pairs[i, 1]]
+    return same, double, begin, second
+
+
+@compiled
+def place(
+    xy, values, start, corner, side, ends, line, beside, bits, vertex, edge, own, before, face, frame, old_line,
+    to_xy, to_values, to_start, to_corner, to_side, to_ends, to_line, to_beside, to_bits,
+):  # fmt: skip
+    """One part put to its place in the whole: `vertex` and `edge` are the new numbers of what it has, its `own` from these
+    two on, the lower ones being there already. `before` sides and `face` faces come before its own, and `to_start`, `to_corner`,
+    `to_side`, `to_bits` are its stretches of the whole.
     """
     for v in range(xy.shape[0]):
-        if own_vertex[v]:
+        if vertex[v] >= own[0]:
             for i in range(2):
                 to_xy[vertex[v], i] = xy[v, i]
             for i in range(values.shape[1]):
                 to_values[vertex[v], i] = values[v, i]
     for f in range(to_start.shape[0]):
         to_start[f] = before + start[f + 1]
+        for w in range(bits.shape[1]):
+            to_bits[f, w] = bits[f, w]
     for s in range(corner.shape[0]):
         to_corner[s], to_side[s] = vertex[corner[s]], edge[side[s]]
     for e in range(ends.shape[0]):
-        if own_edge[e]:
+        if edge[e] >= own[1]:
             a, b, n = vertex[ends[e, 0]], vertex[ends[e, 1]], edge[e]
             to_ends[n, 0], to_ends[n, 1] = min(a, b), max(a, b)
+            to_line[n] = line[e] if line[e] >= -frame else old_line[-1 - frame - line[e]]
             for k in range(2):
                 to_beside[n, k if a < b else 1 - k] = beside[e, k] + face if beside[e, k] >= 0 else -1
+
+
+@compiled
+def close(second, beside):
+    """The faces of second parts put beside the edges on borders, where those of the first are already."""
+    for i in range(len(second)):
+        e = second[i, 0]
+        beside[e, 0 if beside[e, 0] < 0 else 1] = second[i, 1]

@@ -5,18 +5,45 @@ from __future__ import annotations
 import numpy as np
 from numba import uint64
 
-from .._compiled import compiled, lowest, ones
-from ._region_kernel import NONE, ONE, between, changes, roomy, split_faces
+from .._compiled import compiled, lowest, ones, signs_of
+from ._join_kernel import borders, cut_out, join
+from ._region_kernel import NONE, ONE, changes, roomy, split_faces, weigh
 
 
 @compiled
-def draw(xy, below, gate, leak, weight, bias, above, constant, snap, start, corner, edge, ends, most, room):
-    """One layer drawn into a sheet: faces as `split_faces` returns them, places of all vertices, values and the largest of them.
+def draw(
+    first, last, frame, xy, below, start, corner, side, ends, lines, beside, bits,
+    gate, leak, weight, bias, above, constant, snap, base, most, room,
+):  # fmt: skip
+    """One layer drawn into a sheet, or into its faces `first` to `last`, if `last` is not 0; returned is a `Sheet`'s arrays.
 
-    The layer sees `below` `(V, in)` through a ReLU with leak `gate`; `weight` is `(in, n)`. Values are its own or, where there is
-    an output layer `above` `(n, out)`, those of it. With more than `most` faces it stops. `room` is memory to work in, returned
-    at the end, larger where it had to be: fresh memory costs as much as what is done in it.
+    The layer sees `below` `(V, in)` through a ReLU with leak `gate`; `weight` is `(in, n)`, and its lines count from `base`.
+    Values are its own or, where there is an output layer `above` `(n, out)`, those of it. Returned as well: the vertices that a
+    part had in the sheet, what it shares with others (see `borders`), and the largest values. With more than `most` faces it
+    stops. `room` is memory to work in, returned at the end, larger where it had to be: fresh memory costs as much as what is
+    done in it. All in one call, since threads wait for each other where Python has the word.
     """
+    names = np.empty(0, np.int64)
+    if last > 0:
+        names, start, corner, side, ends, lines = cut_out(first, last, start, corner, side, ends, lines, beside, frame)
+        xy, below, bits = xy[names], below[names], bits[first:last]
+    start, corner, side, parent, on, xy, values, top, room = _cut(
+        xy, below, gate, leak, weight, bias, above, constant, snap, start, corner, side, ends, most, room
+    )
+    old, words = bits.shape[1], on.shape[1]
+    new_bits = np.empty((len(parent), old + words), np.uint64)
+    for f in range(len(parent)):
+        for w in range(old):
+            new_bits[f, w] = bits[parent[f], w]
+        for w in range(words):
+            new_bits[f, old + w] = on[f, w]
+    side, ends, lines, beside = join(start, corner, side, lines, base, len(xy), room)
+    return (xy, values, start, corner, side, ends, lines, beside, new_bits), names, borders(ends, lines, beside, frame), top, room
+
+
+@compiled
+def _cut(xy, below, gate, leak, weight, bias, above, constant, snap, start, corner, edge, ends, most, room):
+    """Faces as `split_faces` returns them, places of all vertices, values, the largest of them, and the room."""
     old, n = len(xy), len(bias)
     room = roomy(room, 0, old * n)
     z = room[: old * n].reshape((old, n))
@@ -33,11 +60,11 @@ def draw(xy, below, gate, leak, weight, bias, above, constant, snap, start, corn
         _fill(known + i, pair[i, 0], pair[i, 1], share[i], who[i], snap, places, z)
     z = z[: _use(out_corner, places, z, total)]
     if len(constant):
-        values = np.empty((len(z), len(constant)))
+        values, top = np.empty((len(z), len(constant))), np.zeros(n)
         evaluate(z, leak, above, constant, values)
     else:
-        values = z.copy()
-    return out_start, out_corner, out_edge, parent, on, places[: len(z)], values, largest(z, leak), room
+        values, top = z.copy(), largest(z, leak)
+    return out_start, out_corner, out_edge, parent, on, places[: len(z)], values, top, room
 
 
 @compiled
@@ -49,6 +76,9 @@ def evaluate(below, leak, weight, bias, z):
     """
     vertices, inputs, outputs = below.shape[0], uint64(weight.shape[0]), uint64(weight.shape[1])
     flat, row_of, a = weight.ravel(), np.zeros(weight.shape[0] + 8, np.uint64), np.zeros(weight.shape[0] + 8)
+    if outputs < 8:
+        _evaluate_few(below, leak, flat, bias, z)
+        return
     for v in range(vertices):
         number, row, seen = NONE, z[v], below[v]
         for i in range(inputs):
@@ -69,6 +99,27 @@ def evaluate(below, leak, weight, bias, z):
 
 
 @compiled
+def _evaluate_few(below, leak, flat, bias, z):
+    """The same for few outputs, one after the other, in four sums."""
+    inputs, outputs = uint64(below.shape[1]), uint64(len(bias))
+    whole = inputs - inputs % uint64(4)
+    for v in range(below.shape[0]):
+        seen = below[v]
+        for o in range(outputs):
+            s0, s1, s2, s3 = bias[o], 0.0, 0.0, 0.0
+            for i in range(uint64(0), whole, uint64(4)):
+                a, b, c, d = seen[i], seen[i + uint64(1)], seen[i + uint64(2)], seen[i + uint64(3)]
+                k = i * outputs + o
+                s0 += (a if a > 0 else leak * a) * flat[k]
+                s1 += (b if b > 0 else leak * b) * flat[k + outputs]
+                s2 += (c if c > 0 else leak * c) * flat[k + uint64(2) * outputs]
+                s3 += (d if d > 0 else leak * d) * flat[k + uint64(3) * outputs]
+            for i in range(whole, inputs):
+                s0 += (seen[i] if seen[i] > 0 else leak * seen[i]) * flat[i * outputs + o]
+            z[v, o] = (s0 + s1) + (s2 + s3)
+
+
+@compiled
 def largest(z, leak):
     """The largest absolute value in each column behind a ReLU with this leak, `(n,)`."""
     top = np.zeros(z.shape[1])
@@ -82,17 +133,13 @@ def largest(z, leak):
 @compiled
 def mark(z, snap):
     """The bitsets of all vertices, of values `z` `(V, n)`; what is zero to rounding is made zero."""
-    vertices, n = z.shape
+    (vertices, n), flat = z.shape, z.ravel()
     positive, negative = np.empty((vertices, (n + 63) // 64), np.uint64), np.empty((vertices, (n + 63) // 64), np.uint64)
     for v in range(vertices):
         for j in range(n):
             z[v, j] = z[v, j] if abs(z[v, j]) > snap[j] else 0.0
         for start in range(0, n, 64):
-            p, q = NONE, NONE
-            for j in range(start, min(start + 64, n)):
-                p |= uint64(z[v, j] > 0) << uint64(j - start)
-                q |= uint64(z[v, j] < 0) << uint64(j - start)
-            positive[v, start >> 6], negative[v, start >> 6] = p, q
+            positive[v, start >> 6], negative[v, start >> 6] = signs_of(flat, v * n + start, min(64, n - start))
     return positive, negative
 
 
@@ -125,8 +172,7 @@ def fill_edges(ends, where, snap, positive, negative, xy, z):
 def _fill(v, a, b, t, j, snap, xy, z):
     for i in range(xy.shape[1]):
         xy[v, i] = xy[a, i] + t * (xy[b, i] - xy[a, i])
-    for k in range(z.shape[1]):
-        z[v, k] = between(z[a, k], z[b, k], t, snap[k])
+    weigh(z[v], z[a], z[b], t, snap, z.shape[1])
     z[v, j] = 0.0
 
 

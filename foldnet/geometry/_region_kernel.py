@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numba import uint64
 
-from .._compiled import compiled, lowest, ones
+from .._compiled import compiled, lowest, ones, signs_of
 
 ONE = np.uint64(1)
 NONE = np.uint64(0)
@@ -38,6 +38,13 @@ def between(a, b, t, snap):
     """The value at share t of the way from a value to another; zero if it is rounding."""
     value = a + t * (b - a)
     return value if abs(value) > snap else 0.0
+
+
+@compiled
+def weigh(to, a, b, t, snap, number):
+    """So many values at share t of the way from those of a to those of b."""
+    for d in range(uint64(number)):  # unsigned, for the vectors of the processor
+        to[d] = between(a[d], b[d], t, snap[d])
 
 
 @compiled
@@ -86,7 +93,7 @@ def _split(
     the values for the neurons that cut it are looked at.
     """
     words = positive.shape[1]
-    on, cut = np.zeros(words, np.uint64), np.zeros(z.shape[1], np.int64)
+    on, cut, near = np.zeros(words, np.uint64), np.zeros(z.shape[1], np.int64), np.zeros(z.shape[1])
     parts, sides, inside = made[0], made[1], made[2]
     while f < last and parts <= most:
         begin, size, number = start[f], start[f + 1] - start[f], 0
@@ -99,6 +106,7 @@ def _split(
             on[w] = p & ~word
             while word != NONE:
                 cut[number] = 64 * w + lowest(word)
+                near[number] = snap[cut[number]]
                 number += 1
                 word &= word - ONE
         pairs = number * (number - 1) // 2
@@ -180,14 +188,13 @@ def _split(
                         g, h = ends[e, 0], ends[e, 1]
                         t = z[g, j] / (z[g, j] - z[h, j])
                         for d in range(number):
-                            value[v * number + d] = between(z[g, cut[d]], z[h, cut[d]], t, snap[cut[d]])
+                            value[v * number + d] = between(z[g, cut[d]], z[h, cut[d]], t, near[d])
                         desk[v] = where[e] + ones(changes(positive, negative, g, h, w) & lower)
                         for u in range(w):
                             desk[v] += ones(changes(positive, negative, g, h, u))
                     else:
                         t = at / (at - to)
-                        for d in range(number):
-                            value[v * number + d] = between(value[a * number + d], value[b * number + d], t, snap[cut[d]])
+                        weigh(value[v * number :], value[a * number :], value[b * number :], t, near, number)
                         pair[inside, 0], pair[inside, 1], share[inside], who[inside] = desk[a], desk[b], t, j
                         desk[v] = known + inside
                         inside += 1
@@ -212,8 +219,6 @@ def _split(
 def _sign(value, signs, v, number, width):
     """The two bitsets of a vertex of the face at work."""
     for w in range(width):
-        p, q = NONE, NONE
-        for d in range(64 * w, min(64 * w + 64, number)):
-            p |= uint64(value[v * number + d] > 0) << uint64(d - 64 * w)
-            q |= uint64(value[v * number + d] < 0) << uint64(d - 64 * w)
-        signs[2 * (v * width + w)], signs[2 * (v * width + w) + 1] = p, q
+        signs[2 * (v * width + w)], signs[2 * (v * width + w) + 1] = signs_of(
+            value, v * number + 64 * w, min(64, number - 64 * w)
+        )

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections import deque
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from itertools import accumulate
+from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -15,11 +17,11 @@ FACES, LEAST, PARTS = 256, 8, 32  # faces times layers to be drawn that make a p
 FOLDED = "lines of this network lie closer together than float64 can tell: take another window"
 
 
-@dataclass(frozen=True, eq=False)
-class Sheet:
+class Sheet(NamedTuple):
     """A complex while it is drawn, or a part of it; `lines` `(E,)` numbers who drew an edge, the window's sides -1, -2, ...
 
-    `values` `(V, n)` are those of the last layer, before its ReLU; `bits` say which neurons are on in each face, layer by layer.
+    `values` `(V, n)` are those of the last layer, before its ReLU; `bits` `(F, words)` say which neurons are on in each face,
+    layer after layer, each in words of its own. On the border of a part lie edges e of the whole as lines -1 - frame - e.
     """
 
     vertices: np.ndarray
@@ -30,35 +32,15 @@ class Sheet:
     edges: np.ndarray
     lines: np.ndarray
     faces: np.ndarray
-    bits: tuple[np.ndarray, ...]
+    bits: np.ndarray
 
     @classmethod
     def whole(cls, window: np.ndarray, values: np.ndarray) -> Sheet:
         """The window as one face, with these values at its corners."""
         m = np.arange(len(window))
-        return _joined(window, values, np.array([0, len(m)]), m, m, -1 - m, 0, (), np.empty(0))
-
-    def __len__(self) -> int:
-        return len(self.starts) - 1
-
-    def part(self, first: int, last: int, frame: int) -> tuple[Sheet, np.ndarray]:
-        """The faces `first` to `last` alone, and which vertices they have. On its border lie edges e as lines -1 - frame - e."""
-        from ._join_kernel import cut_out
-
-        vertices, edges, *own, lines = cut_out(
-            first, last, self.starts, self.corners, self.sides, self.edges, self.lines, self.faces, frame
-        )
-        bits = tuple(on[first:last] for on in self.bits)
-        return Sheet(self.vertices[vertices], self.values[vertices], *own, lines, self.faces[edges], bits), vertices
-
-
-def _joined(vertices, values, starts, corners, sides, lines, base: int, bits, room) -> Sheet:
-    from ._join_kernel import join
-
-    sides, edges, lines, faces = join(starts, corners, sides, lines, base, len(vertices), room)
-    if not len(edges):  # a side without its twin
-        raise ValueError(FOLDED)
-    return Sheet(vertices, values, starts, corners, sides, edges, lines, faces, bits)
+        edges, beside = np.sort(np.stack([m, np.roll(m, -1)], 1), axis=1), np.zeros((len(m), 2), np.int64)
+        beside[:, 1], beside[-1] = -1, (-1, 0)
+        return cls(window, values, np.array([0, len(m)]), m, m, edges, -1 - m, beside, np.zeros((1, 0), np.uint64))
 
 
 class Drawing:
@@ -70,17 +52,9 @@ class Drawing:
 
     def __init__(self, sheet: Sheet, frame: int, leak: float, most: int, threads: int | None):
         self.frame, self.leak, self.most, self.base = frame, leak, most, 0
-        self.whole, self.sheets, self.names, self.rooms = sheet, [sheet], [], []
+        self.whole, self.sheets, self.names, self.borders, self.rooms = sheet, [sheet], (), (), []
         self.gate, self.largest = 1.0, np.abs(sheet.values).max(0)  # the input goes through no ReLU
-        threads = threads or torch.get_num_threads()
-        self.pool = ThreadPoolExecutor(threads) if threads > 1 else None
-
-    def __enter__(self) -> Drawing:
-        return self
-
-    def __exit__(self, *_) -> None:
-        if self.pool is not None:
-            self.pool.shutdown()
+        self.threads = threads or torch.get_num_threads()
 
     def draw(self, weight: np.ndarray, bias: np.ndarray, left: int, above: tuple | None = None) -> None:
         """A layer `(n, in)`, `(n,)` more, of those `left`; after the last one the sheets have the values of the layer `above`.
@@ -96,95 +70,101 @@ class Drawing:
             self.whole = self.sheets[0]
         limits = self._limits(left)
 
-        def one(i: int) -> tuple[Sheet, np.ndarray, np.ndarray]:
-            p, names = self.whole.part(*limits[i : i + 2], self.frame) if limits else (self.sheets[i], np.arange(0))
+        def one(i: int) -> tuple[Sheet, np.ndarray, np.ndarray, np.ndarray]:
+            sheet, run = (self.whole, limits[i : i + 2]) if limits else (self.sheets[i], (0, 0))
             before, room = sum(done), self.rooms.pop() if self.rooms else np.empty(0)
-            own = p.starts, p.corners, p.sides, p.edges, self.most - before
-            starts, corners, sides, parent, on, vertices, values, largest, room = draw(
-                p.vertices, p.values, self.gate, self.leak, *layers, snap, *own, room
-            )
-            done.append(len(parent))
-            if before + len(parent) > self.most:
-                raise OverflowError(f"at least {before + len(parent):,} faces")
-            bits = *(old[parent] for old in p.bits), on
-            new = _joined(vertices, values, starts, corners, sides, p.lines, self.base, bits, room)
+            how = self.gate, self.leak, *layers, snap, self.base, self.most - before
+            new, names, border, largest, room = draw(*run, self.frame, *sheet, *how, room)
             self.rooms.append(room)
-            return new, names, largest
+            new = Sheet(*new)
+            done.append(len(new.bits))
+            if sum(done) > self.most:
+                raise OverflowError(f"at least {sum(done):,} faces")
+            if not len(new.edges):  # a side without its twin
+                raise ValueError(FOLDED)
+            return new, names, border, largest
 
-        self.sheets, names, largest = zip(*self._each(one, len(limits) - 1 if limits else len(self.sheets)))
-        if sum(done) > self.most:
-            raise OverflowError(f"at least {sum(done):,} faces")
+        sizes = np.diff(limits) if limits else [len(sheet.vertices) for sheet in self.sheets]
+        self.sheets, names, self.borders, largest = zip(*self._each(one, sizes))
         self.names = names if limits else self.names
         self.gate, self.largest, self.base = self.leak, np.max(largest, axis=0), self.base + len(bias)
 
     def _limits(self, left: int) -> list[int]:
         """Where parts of the sheet begin and end, once there are faces enough, counting for each what may become of it."""
-        faces = len(self.whole)
+        faces = len(self.whole.bits)
         parts = min(faces * left // FACES, faces // 2, PARTS) if len(self.sheets) == 1 else 0
         return [faces * i // parts for i in range(parts + 1)] if parts >= LEAST else []
 
     def finish(self) -> Sheet:
         """The whole sheet."""
-        from . import _join_kernel as kernel
+        from ._join_kernel import close, number, place
 
         parts = self.sheets
         if len(parts) == 1:
             return parts[0]
-        names = "vertices", "corners", "edges", "faces"
-        v, s, e, f = ([0, *accumulate(len(p if n == "faces" else getattr(p, n)) for p in parts)] for n in names)
-        vertex, edge, own_vertex, own_edge, lines, rows, beside = self._shared(v, e, f)
-        shapes = (
-            (own_vertex.sum(), 2),
-            (own_vertex.sum(), parts[0].values.shape[1]),
-            f[-1] + 1,
-            s[-1],
-            s[-1],
-            (len(lines), 2),
-            (len(lines), 2),
-        )
-        new = [np.empty(shape, np.int64 if i > 1 else np.float64) for i, shape in enumerate(shapes)]
-        new[2][0] = 0
+        count = _before((len(p.vertices), len(p.edges), len(p.bits), len(p.corners)) for p in parts)
+        named, bordered = _before(map(len, self.names)), _before(map(len, self.borders))
+        names, border = np.concatenate(self.names), np.concatenate(self.borders)
+        old = len(self.whole.vertices), self.whole.edges
+        vertex, edge, begin, second = number(count, names, named, border, bordered, *old)
+        if not len(vertex):
+            raise ValueError(FOLDED)
+        (vertices, edges), (_, _, faces, sides), empty = begin[-1], count[-1], np.empty
+        shapes = (faces + 1, sides, sides, (edges, 2), edges, (edges, 2))
+        whole = [empty((vertices, 2)), empty((vertices, parts[0].values.shape[1])), *(empty(n, np.int64) for n in shapes)]
+        new = Sheet(*whole, empty((faces, parts[0].bits.shape[1]), np.uint64))
+        new.starts[0] = 0
 
         def put(i: int) -> None:
-            p, at, on = parts[i], slice(v[i], v[i + 1]), slice(e[i], e[i + 1])
-            of_part = p.vertices, p.values, p.starts, p.corners, p.sides, p.edges, p.faces, vertex[at], edge[on]
-            own, run = (own_vertex[at], own_edge[on], s[i], f[i]), slice(s[i], s[i + 1])
-            to = *new[:2], new[2][f[i] + 1 : f[i + 1] + 1], new[3][run], new[4][run], *new[5:]
-            kernel.place(*of_part, *own, *to)
+            (v, e, f, s), (v_end, e_end, f_end, s_end) = count[i : i + 2].tolist()
+            own = vertex[v:v_end], edge[e:e_end], begin[i], s, f, self.frame, self.whole.lines
+            runs = new.starts[f + 1 : f_end + 1], new.corners[s:s_end], new.sides[s:s_end]
+            rest = new.edges, new.lines, new.faces, new.bits[f:f_end]
+            place(*parts[i], *own, new.vertices, new.values, *runs, *rest)
 
-        self._each(put, len(parts))
-        new[6][rows] = np.where(new[6][rows] < 0, beside[:, None], new[6][rows])
-        bits = tuple(np.concatenate(layer) for layer in zip(*(p.bits for p in parts)))
-        return Sheet(*new[:6], lines, new[6], bits)
+        self._each(put, count[1:, 3] - count[:-1, 3])
+        close(second, new.faces)
+        return new
 
-    def _shared(self, v: list[int], e: list[int], f: list[int]) -> tuple[np.ndarray, ...]:
-        """New numbers of vertices and edges, which of them are new, the lines of edges, and the borders' second faces.
+    def _each(self, work: Callable, sizes: Iterable) -> list:
+        """The work of each number, in order; done by this thread and others, the largest first."""
+        sizes = list(sizes)
+        todo, results = deque(sorted(range(len(sizes)), key=lambda i: -sizes[i])), [None] * len(sizes)
 
-        Parts have their vertices, edges and faces from `v`, `e` and `f` on. What several have is numbered in the first of them.
-        """
-        from ._join_kernel import match
+        def some() -> None:
+            while todo:
+                try:
+                    i = todo.popleft()
+                except IndexError:  # another thread was faster
+                    return
+                try:
+                    results[i] = work(i)
+                except BaseException:
+                    todo.clear()
+                    raise
 
-        name, same, seen = np.full(v[-1], -1), np.arange(v[-1]), np.empty(len(self.whole.vertices), np.int64)
-        for names, at in [*zip(self.names, v)][::-1]:
-            name[at : at + len(names)], seen[names] = names, at + np.arange(len(names))
-        for names, at in zip(self.names, v):
-            same[at : at + len(names)] = seen[names]
-        border = [np.flatnonzero(p.lines < -self.frame) for p in self.sheets]
-        own = [(r + e[i], p.edges[r] + v[i], p.faces[r].max(1) + f[i]) for i, (p, r) in enumerate(zip(self.sheets, border))]
-        rows, ends, face = (np.concatenate(column) for column in zip(*own))
-        lines = np.concatenate([p.lines for p in self.sheets])
-        code = -1 - self.frame - lines[rows]
-        pairs = match(code, ends, name, self.whole.edges, same)
-        if 2 * len(pairs) < len(code):
-            raise ValueError(FOLDED)
-        lines[rows] = self.whole.lines[code]
-        double = np.arange(e[-1])
-        first, second = pairs.T
-        double[rows[second]] = rows[first]
-        own_vertex, own_edge = same == np.arange(v[-1]), double == np.arange(e[-1])
-        vertex, edge = (np.cumsum(own_vertex) - 1)[same], (np.cumsum(own_edge) - 1)[double]
-        return vertex, edge, own_vertex, own_edge, lines[own_edge], edge[rows[first]], face[second]
+        others = min(self.threads, len(sizes)) - 1
+        helped = [_helpers(self.threads - 1).submit(some) for _ in range(others)]
+        try:
+            some()
+        finally:
+            [h.exception() for h in helped]  # nobody is at work any more
+        for h in helped:
+            h.result()
+        return results
 
-    def _each(self, work: Callable, count: int) -> list:
-        """The work of each number, by the threads, in order."""
-        return list(map(work, range(count)) if self.pool is None or count == 1 else self.pool.map(work, range(count)))
+
+@cache
+def _helpers(threads: int) -> ThreadPoolExecutor:
+    """Threads that are kept, since starting one takes as long as a small sheet."""
+    return ThreadPoolExecutor(threads, thread_name_prefix="regions")
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_helpers.cache_clear)  # a fork has none of them
+
+
+def _before(counts: Iterable) -> np.ndarray:
+    """How many come before each, and the sum at the end."""
+    counts = np.array(list(counts), dtype=np.int64)
+    return np.concatenate([np.zeros_like(counts[:1]), np.cumsum(counts, axis=0)])

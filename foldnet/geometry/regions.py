@@ -25,15 +25,17 @@ def regions(net: ReLUNet, window=SQUARE, most: int = MOST_FACES, threads: int | 
     _refuse(net, most, threads)
     frame = convex(window)
     *layers, output = ([a.detach().double().cpu().numpy() for a in layer] for layer in zip(net.weights, net.biases))
+    if not all(np.isfinite(a.sum()) or np.isfinite(a).all() for layer in (*layers, output) for a in layer):  # a sum is quicker
+        raise ValueError("a network with weights that are NaN or infinite has no regions: did its training diverge?")
     blank = Sheet.whole(frame, frame if layers else frame @ output[0].T + output[1])
-    with Drawing(blank, len(frame), net.leak, most, threads) as drawing:
-        for i, (w, b) in enumerate(layers, 1):
-            try:
-                drawing.draw(w, b, len(layers) + 1 - i, tuple(output) if i == len(layers) else None)
-            except OverflowError as error:
-                where = f"in hidden layer {i} of {len(layers)}"
-                raise ValueError(f"{error} {where}: take a smaller window, or raise most={most:,}") from None
-        return _complex(net, drawing.finish(), net.sizes[1:-1], len(frame))
+    drawing = Drawing(blank, len(frame), net.leak, most, threads)
+    for i, (w, b) in enumerate(layers, 1):
+        try:
+            drawing.draw(w, b, len(layers) + 1 - i, tuple(output) if i == len(layers) else None)
+        except OverflowError as error:
+            where = f"in hidden layer {i} of {len(layers)}"
+            raise ValueError(f"{error} {where}: take a smaller window, or raise most={most:,}") from None
+    return _complex(net, drawing.finish(), net.sizes[1:-1], len(frame))
 
 
 def decision(c: Complex, most: int = MOST_FACES, threads: int | None = None) -> tuple[Complex, np.ndarray]:
@@ -47,17 +49,19 @@ def decision(c: Complex, most: int = MOST_FACES, threads: int | None = None) -> 
     w = one if outputs == 1 else np.array([one[i] - one[j] for i, j in combinations(range(outputs), 2)])
     first = np.concatenate([[-frame], np.cumsum((0, *hidden))])  # the number of each layer's first line
     lines = np.where(c.layer < 0, -1 - c.neuron, first[c.layer + 1] + c.neuron)
-    sheet = Sheet(c.vertices, c.values, c.starts, c.corners, c.sides, c.edges, lines, c.edge_faces, c.bits)
-    with Drawing(sheet, frame, 1.0, most, threads) as drawing:
-        drawing.base = sum(hidden)
-        try:
-            drawing.draw(w, np.zeros(len(w)), 1)
-        except OverflowError as error:
-            raise ValueError(f"{error} where classes meet: take a smaller window, or raise most={most:,}") from None
-        sheet = drawing.finish()
+    bits = np.concatenate(c.bits or [np.zeros((len(c), 0), np.uint64)], axis=1)
+    sheet = Sheet(c.vertices, c.values, c.starts, c.corners, c.sides, c.edges, lines, c.edge_faces, bits)
+    drawing = Drawing(sheet, frame, 1.0, most, threads)
+    drawing.base = sum(hidden)
+    try:
+        drawing.draw(w, np.zeros(len(w)), 1)
+    except OverflowError as error:
+        raise ValueError(f"{error} where classes meet: take a smaller window, or raise most={most:,}") from None
+    sheet = drawing.finish()
     values = c.net.to(torch.float64)(torch.as_tensor(sheet.vertices)).numpy()
-    *bits, on = sheet.bits
-    finer = _complex(c.net, replace(sheet, values=values, bits=tuple(bits)), (*hidden, len(w)), frame)
+    finer = _complex(c.net, sheet._replace(values=values), (*hidden, len(w)), frame)
+    *bits, on = finer.bits
+    finer = replace(finer, bits=tuple(bits))
     totals = np.add.reduceat(values[finer.corners], finer.starts[:-1])
     return finer, on[:, 0].astype(np.int64) if outputs == 1 else totals.argmax(1)
 
@@ -123,8 +127,6 @@ def plane_through(a, b, c) -> tuple[np.ndarray, np.ndarray]:
 def _refuse(net, most: int, threads: int | None) -> None:
     if not isinstance(net, ReLUNet) or net.batch_shape or net.sizes[0] != 2:
         raise ValueError(f"regions are those of one ReLU network of two inputs (on_plane makes one of a slice); got a {net}")
-    if not net.vector().isfinite().all():
-        raise ValueError("a network with weights that are NaN or infinite has no regions: did its training diverge?")
     if most < 1 or (threads is not None and threads < 1):
         raise ValueError(f"most is a number of faces and threads one of threads, at least 1; got {most} and {threads}")
 
@@ -134,12 +136,12 @@ def convex(window) -> np.ndarray:
     corners = np.array(window, dtype=np.float64)
     if corners.ndim != 2 or corners.shape[1] != 2 or len(corners) < 3 or not np.isfinite(corners).all():
         raise ValueError(f"a window is a convex polygon, at least three finite corners (m, 2); got shape {corners.shape}")
-    way = np.roll(corners, -1, 0) - corners
+    way = (np.append(corners[1:], corners[:1], 0) - corners) @ [1, 1j]
     way /= max(np.abs(way).max(), 1e-300)
-    turn = way[:, 0] * np.roll(way, -1, 0)[:, 1] - way[:, 1] * np.roll(way, -1, 0)[:, 0]
-    if (turn < 0).all():
+    turn = way.conj() * np.append(way[1:], way[0])  # as complex numbers: their angles
+    if (turn.imag < 0).all():
         return np.ascontiguousarray(corners[::-1])
-    around = np.abs(np.angle((way @ [1, 1j]) / np.roll(way @ [1, 1j], 1))).sum() if (turn > 0).all() else np.inf
+    around = np.angle(turn).sum() if (turn.imag > 0).all() else np.inf
     if not around < 2 * np.pi + 1e-6:
         raise ValueError("a window is convex, with its corners in order around it and none on the line between two others")
     return corners
@@ -149,8 +151,10 @@ def _complex(net: ReLUNet, sheet: Sheet, widths, frame: int) -> Complex:
     """The finished value; lines are numbered through all layers, the window's sides -1, -2, ..."""
     layer = np.repeat(np.arange(-1, len(widths)), (frame, *widths))
     neuron = np.concatenate([np.arange(frame)[::-1], *(np.arange(width) for width in widths)])
+    words = np.cumsum([-(-width // 64) for width in widths])[:-1]
+    bits = tuple(map(np.ascontiguousarray, np.split(sheet.bits, words, axis=1))) if len(widths) else ()
     return Complex(
         net=net, vertices=sheet.vertices, values=sheet.values, starts=sheet.starts, corners=sheet.corners, sides=sheet.sides,
         edges=sheet.edges, edge_faces=sheet.faces, layer=layer[sheet.lines + frame], neuron=neuron[sheet.lines + frame],
-        bits=sheet.bits,
+        bits=bits,
     )  # fmt: skip

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._compiled import compiled, lowest, ones
+from .._compiled import compiled, lowest, ones, signs_of
 
 ONE, NONE, ALL = np.uint64(1), np.uint64(0), ~np.uint64(0)
 
@@ -18,9 +18,9 @@ ONE, NONE, ALL = np.uint64(1), np.uint64(0), ~np.uint64(0)
 def splines(theta, parameters, sizes, leak, tolerance, first, last):
     """The networks `first` to `last` of `parameters` numbers each in `theta`, with the columns that `DeepSpline` has.
 
-    Returned are, for each vertex, network and kink `(2, V)` and place, value and the slopes to its left and right `(4, V)`; for
-    each breakpoint of a neuron vertex, layer, neuron, switches and active `(5, R)`; how many of these columns are in use `(2,)`;
-    slope and intercept of the last pieces `(networks, 2)`.
+    Returned are, for each vertex, its network, counted from the first, place, value and the slopes to its left and right
+    `(4, V)`, and kink; for each breakpoint of a neuron vertex, layer and neuron `(3, R)`, and switches and active `(2, R)`; slope
+    and intercept of the last pieces `(networks, 2)`.
     """
     layers, widest, room = len(sizes) - 2, 0, 8
     bit = np.zeros(layers + 1, np.int64)  # where the bits of each hidden layer begin
@@ -31,7 +31,7 @@ def splines(theta, parameters, sizes, leak, tolerance, first, last):
     desk = _desk(room, widest, layers, bits)
     flat, norm = np.empty(widest * widest), np.empty(2 * widest)
     spots, names = np.empty(2 * widest), np.empty(2 * widest, np.int64)
-    whole, real, rows = np.empty((2, room), np.int64), np.empty((4, room)), np.empty((5, room), np.int64)
+    whole, real, rows = np.empty((2, room), np.int64), np.empty((4, room)), np.empty((5, room), np.int64)  # longer than needed
     outermost, used = np.empty((last - first, 2)), np.zeros(2, np.int64)
     for network in range(first, last):
         count = -1
@@ -45,7 +45,8 @@ def splines(theta, parameters, sizes, leak, tolerance, first, last):
             h, s, z, t = z, t, h, s
         begin, words = (network + 1) * parameters - sizes[layers] - 1, bits - bit[layers - 1]
         one = sizes[layers + 1]
-        _affine(theta, begin, sizes[layers], one, tolerance, leak, on, words, h, s, flat, norm, largest, steepest, z, t, count)
+        wires = theta, begin, sizes[layers], one, tolerance, leak
+        _affine(*wires, on, words, h, s, flat, norm, largest, steepest, z, t, order, place, count, count)
         whole, real = _longer(whole, used[0] + count), _longer(real, used[0] + count)
         for i in range(1, count - 1):
             v, left, some, k = order[i], order[i - 1], False, used[0]
@@ -62,12 +63,21 @@ def splines(theta, parameters, sizes, leak, tolerance, first, last):
                         rows[3, r], rows[4, r] = np.int64((switch[v * bits + w] >> np.uint64(low)) & ONE), active
                         used[1], some, word = r + 1, True, word & (word - ONE)
             if some or kink:
-                whole[0, k], whole[1, k] = network, np.int64(kink)
+                whole[0, k], whole[1, k] = network - first, np.int64(kink)
                 real[0, k], real[1, k], real[2, k], real[3, k] = place[v] + 0.0, z[v], t[left], t[v]
                 used[0] = k + 1
         v = order[count - 2]
         outermost[network - first, 0], outermost[network - first, 1] = t[v], z[v] - t[v] * place[v]
-    return whole, real, rows, used, outermost
+    vertices, listed = used
+    flags = rows[3:, :listed] != 0
+    return (
+        whole[0, :vertices].copy(),
+        real[:, :vertices].copy(),
+        whole[1, :vertices] != 0,
+        rows[:3, :listed].copy(),
+        flags,
+        outermost,
+    )
 
 
 @compiled
@@ -101,7 +111,7 @@ def _hidden(
     lit_at, on, lit_in, bit, flat, norm, spots, names,
 ):  # fmt: skip
     """All hidden layers of one network: the number of vertices, or minus the number that there must be room for."""
-    count, layers = 3, len(sizes) - 2
+    count, known, layers = 3, 3, len(sizes) - 2
     for v in range(3):
         order[v], h[v], s[v] = v, v - 1.0, 1.0 if v < 2 else 0.0
         place[v] = -np.inf if v == 0 else (0.0 if v == 1 else np.inf)
@@ -113,7 +123,8 @@ def _hidden(
         inputs, outputs, words = sizes[layer], sizes[layer + 1], bit[layer + 1] - bit[layer]
         below = bit[layer] - bit[layer - 1] if layer else 0
         slope = leak if layer else 1.0  # the input itself goes through no ReLU
-        _affine(theta, begin, inputs, outputs, tolerance, slope, on, below, h, s, flat, norm, largest, steepest, z, t, count)
+        wires = theta, begin, inputs, outputs, tolerance, slope
+        _affine(*wires, on, below, h, s, flat, norm, largest, steepest, z, t, order, place, known, count)
         begin += outputs * (inputs + 1)
         for v in range(count):
             bias = 0.0 if v == 0 or v == 2 else 1.0
@@ -160,7 +171,7 @@ def _hidden(
         order[k] = order[0]
         for i in range(made):
             order[i] = order[k + i]
-        count = made
+        known, count = count, made
         for i in range(count):
             v, after = order[i], order[min(i + 1, count - 1)]
             at, inside = NONE, NONE
@@ -178,11 +189,15 @@ def _hidden(
 
 
 @compiled
-def _affine(theta, begin, inputs, outputs, tolerance, leak, on, below, h, s, flat, norm, largest, steepest, z, t, count):
+def _affine(
+    theta, begin, inputs, outputs, tolerance, leak, on, below, h, s, flat, norm, largest, steepest, z, t, order, place, known,
+    count,
+):  # fmt: skip
     """Values z and slopes t of a layer at `count` vertices from those below, h and s, before its ReLU; the largest of each.
 
     The weights begin at `begin` in theta. They are laid out one input after the other, and eight inputs at a time are added to
-    all outputs. `norm` is left with what rounding makes of the largest h and of the bias.
+    all outputs; only vertices from `known` on, which the layer below drew, follow from their neighbours. `norm` is left with what
+    rounding makes of the largest h and of the bias.
     """
     bias = begin + inputs * outputs
     row_of, value, slope = np.zeros(inputs + 8, np.uint64), np.zeros(inputs + 8), np.zeros(inputs + 8)
@@ -192,7 +207,10 @@ def _affine(theta, begin, inputs, outputs, tolerance, leak, on, below, h, s, fla
         for o in range(outputs):
             flat[i * outputs + o] = theta[begin + o * inputs + i]
             norm[o] += tolerance * abs(flat[i * outputs + o])
-    for v in range(count):
+    for at in range(count):
+        v, left = order[at], order[max(at - 1, 0)]
+        if v >= known and left != 0 and _follow(v, left, inputs, outputs, leak, on, below, h, s, flat, largest, z, t, place):
+            continue
         number, size, steep = 0, 0.0, 0.0
         for w in range(-(-inputs // 64)):
             lit = on[v * below + w] if leak < 1 else ALL  # the input itself goes through no ReLU
@@ -217,6 +235,34 @@ def _affine(theta, begin, inputs, outputs, tolerance, leak, on, below, h, s, fla
 
 
 @compiled
+def _follow(v, left, inputs, outputs, leak, on, below, h, s, flat, largest, z, t, place):
+    """The same for a vertex of the layer below, where few inputs switch, from the vertex to its left; False if that is too far.
+
+    Values go on by their slopes, and slopes change by what switches: two rows instead of one for each input that is on.
+    """
+    size = 0.0
+    for i in range(v * inputs, (v + 1) * inputs):
+        size = max(size, h[i] if h[i] > 0 else -leak * h[i])
+    if largest[left] > 8 * size:  # what is left would be rounding
+        return False
+    largest[v], way = size, place[v] - place[left]
+    row, before = np.uint64(v * outputs), np.uint64(left * outputs)
+    for o in range(np.uint64(outputs)):
+        z[row + o], t[row + o] = z[before + o] + t[before + o] * way, t[before + o]
+    for w in range(below):
+        now = on[v * below + w]
+        word = now ^ on[left * below + w]
+        while word != NONE:
+            j = lowest(word)
+            change = (1.0 - leak if (now >> np.uint64(j)) & ONE else leak - 1.0) * s[v * inputs + 64 * w + j]
+            column = np.uint64((64 * w + j) * outputs)
+            for o in range(np.uint64(outputs)):
+                t[row + o] += change * flat[column + o]
+            word &= word - ONE
+    return True
+
+
+@compiled
 def _add(z, t, first, outputs, flat, row_of, a, b, k):
     """Eight inputs added to values and slopes of all outputs; a sign in an index would keep the compiler from using vectors."""
     a0, a1, a2, a3, a4, a5, a6, a7 = a[k], a[k + 1], a[k + 2], a[k + 3], a[k + 4], a[k + 5], a[k + 6], a[k + 7]
@@ -235,10 +281,7 @@ def _add(z, t, first, outputs, flat, row_of, a, b, k):
 def _sign(z, v, outputs, words, plus, minus):
     """The bits of the neurons that are positive and negative at a vertex."""
     for w in range(words):
-        p, q = NONE, NONE
-        for o in range(64 * w, min(64 * w + 64, outputs)):
-            p |= np.uint64(z[v * outputs + o] > 0) << np.uint64(o - 64 * w)
-            q |= np.uint64(z[v * outputs + o] < 0) << np.uint64(o - 64 * w)
+        p, q = signs_of(z, v * outputs + 64 * w, min(64, outputs - 64 * w))
         plus[v * words + w], minus[v * words + w] = p, q
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
+from math import isfinite
 
 import numpy as np
 import torch
@@ -73,12 +74,8 @@ def _by_kernel(theta: Tensor, net: ReLUNet) -> DeepSpline:
 
     def work(first: int) -> DeepSpline:
         found = splines(numbers, theta.shape[1], sizes, net.leak, TOLERANCE, first, min(first + step, count))
-        whole, real, rows, (vertices, listed), outermost = found
-        (network, kink), columns = whole[:, :vertices], torch.from_numpy(real[:, :vertices])
-        flags = torch.from_numpy(rows[3:, :listed].astype(bool))
-        rows = torch.from_numpy(rows[:3, :listed])
-        network, kink = torch.from_numpy(network - first), torch.from_numpy(kink.astype(bool))
-        return DeepSpline(net.batch_shape, network, *columns, kink, *rows, *flags, torch.from_numpy(outermost))
+        network, real, kink, rows, flags, outermost = map(torch.from_numpy, found)
+        return DeepSpline(net.batch_shape, network, *real.unbind(), kink, *rows.unbind(), *flags.unbind(), outermost)
 
     if threads == 1:
         return work(0)
@@ -322,6 +319,6 @@ def _parameters(net: ReLUNet) -> Tensor:
     if net.sizes[0] != 1 or net.sizes[-1] != 1 or len(net.sizes) < 3:
         raise ValueError(f"a network of one input, one output and at least one hidden layer is needed; got {net}")
     theta = net.vector().detach().double().reshape(-1, net.parameter_count)
-    if not theta.sum().isfinite() and not theta.isfinite().all():  # the sum is quicker, but may overflow
+    if not isfinite(theta.sum().item()) and not theta.isfinite().all():  # the sum is quicker, but may overflow
         raise ValueError("a network with weights that are NaN or infinite has no breakpoints: did its training diverge?")
     return theta
