@@ -161,11 +161,16 @@ def alignments(xs: list[Tensor], ys: list[Tensor] | None = None, centred: bool =
     same, ys = ys is None, xs if ys is None else ys
     none = [[centred and flat(x) for x in some] for some in (xs, ys)]
     prepared = [x - x.mean(0) for x in xs] if centred else xs, [y - y.mean(0) for y in ys] if centred else ys
-    norm = [torch.stack([_rough(x.T, x).norm().double() for x in some]) for some in prepared]
+    if len(xs[0]) < min(x.shape[1] for x in (*xs, *ys)):  # few rows: the same numbers from the matrices of inner products
+        prepared = [[x @ x.T for x in some] for some in prepared]
+        of = lambda a, b: (a * b).sum()  # noqa: E731
+    else:
+        of = lambda a, b: _rough(b.T, a).square().sum()  # noqa: E731
+    norm = [torch.stack([of(x, x).double().sqrt() for x in some]) for some in prepared]
     top = torch.zeros(len(xs), len(ys), dtype=torch.float64, device=xs[0].device)
     for i, x in enumerate(prepared[0]):
         for j, y in enumerate(prepared[1]):
-            top[i, j] = top[j, i] if same and j < i else _rough(y.T, x).norm().double().square()
+            top[i, j] = top[j, i] if same and j < i else of(x, y)
     found = top / norm[0].unsqueeze(-1) / norm[1]
     found[torch.tensor(none[0], device=found.device)] = torch.nan
     found[:, torch.tensor(none[1], device=found.device)] = torch.nan

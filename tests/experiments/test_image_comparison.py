@@ -7,6 +7,7 @@ import pytest
 import torch
 from torch import nn
 
+from foldnet.data import stored
 from foldnet.experiments import image_comparison as run
 from foldnet.experiments import image_pretrained as pre
 from foldnet.geometry import comparison as compare
@@ -87,6 +88,12 @@ def test_shared_patterns_are_counted():
     net = ReLUNet([[[1.0, 0.0]], [[1.0]]], [[0.0], [0.0]])
     x = torch.tensor([[1.0, 0.0], [2.0, 0.0], [-1.0, 0.0]], dtype=torch.float64)
     assert run.shares(net, x) == [2, 2, 2]  # the third is alone
+
+
+def test_the_stored_run_is_whole():
+    for name, cells in (("image_comparison", run.cells()), ("image_pretrained", pre.cells())):
+        assert [row.cell for row in stored(name).rows] == cells
+        assert all(len(row["names"]) == len(row["right"]) for row in stored(name).rows)
 
 
 def test_rounded_keeps_six_digits():

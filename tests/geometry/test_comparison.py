@@ -153,6 +153,9 @@ def test_cka_sees_other_linear_maps_and_is_the_kernels_alignment():
     k, m = centre @ x @ x.T @ centre, centre @ y @ y.T @ centre
     torch.testing.assert_close(compare.cka(x, y), (k * m).sum() / k.norm() / m.norm())
     assert float(compare.cka(x, x * torch.tensor([1, 1, 1, 1, 9.0]))) < 0.9
+    few = [z[:3] for z in (x, y)]
+    more = [torch.cat([z, torch.zeros(3, 30, dtype=z.dtype)], 1) for z in few]  # more columns than rows: another formula
+    torch.testing.assert_close(compare.cka(*more), compare.cka(*[torch.linalg.qr(z.T)[1].T for z in few]))
     table = compare.alignments([x, x[:, :2], y])
     torch.testing.assert_close(table, table.T)
     torch.testing.assert_close(table[0, 2], compare.cka(x, y))
