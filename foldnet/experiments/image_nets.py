@@ -32,7 +32,8 @@ CLASSES = {
     "mnist": tuple("0123456789"),
     "cifar10": ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"),
 }
-KEPT, SAMPLES = (1, 2), 100  # runs and test images in the book's copy
+KEPT, SAMPLES = (1, 2), 200  # runs and test images in the book's copy
+THREE = {"mnist": (0, 0, 0), "cifar10": (0, 0, 4)}  # classes of the images that span a plane: three zeros; two planes and a deer
 
 
 def cells() -> list[dict]:
@@ -94,6 +95,20 @@ def pixels(name: str, part: str = "test", count: int | None = None) -> tuple[Ten
     """The first images of a data set as the networks read them, `(n, 3072)`, channel by channel, and their labels `(n,)`."""
     x, y = getattr(_images(name), f"x_{part}"), getattr(_images(name), f"y_{part}")
     return prepared(x[:count], scale(name)), torch.as_tensor(y[:count])
+
+
+def closest(x: np.ndarray, y: np.ndarray, classes: tuple[int, int, int]) -> list[int]:
+    """The three images of these classes with the least sum of Euclidean distances, as Figures 6.8 and 6.9 take them."""
+    places = [np.flatnonzero(y == c) for c in classes]
+    a, b, c = (torch.as_tensor(x[p]) for p in places)
+    first, second, third = torch.cdist(a, b), torch.cdist(b, c), torch.cdist(a, c)
+    for far, same in ((first, classes[0] == classes[1]), (second, classes[1] == classes[2]), (third, classes[0] == classes[2])):
+        if same:
+            far.fill_diagonal_(torch.inf)
+    sums = [(first[i, :, None] + second + third[i]).flatten().min(0) for i in range(len(a))]
+    i = min(range(len(a)), key=lambda k: sums[k].values.item())
+    j, k = divmod(int(sums[i].indices), len(c))
+    return [int(p[m]) for p, m in zip(places, (i, j, k))]
 
 
 def pictures(name: str, count: int | None = None) -> Pictures:
@@ -179,11 +194,12 @@ def restored(kind: str, arrays: dict[str, np.ndarray]) -> ReLUNet | ConvNet:
 
 
 def keep(target: Path | None = None) -> Path:
-    """Write runs 1 and 2 of all kinds, the first test images, and mean and deviation of the channels, into the book."""
+    """Write runs 1 and 2 of all kinds, the first test images, those of the planes, mean and deviation into the book."""
     arrays = {}
     for data in DATA:
         found = _images(data)
-        arrays[f"{data}/images"] = np.uint8((255 * found.x_test[:SAMPLES]).round())
+        for name, which in (("images", slice(SAMPLES)), ("three", closest(found.x_test, found.y_test, THREE[data]))):
+            arrays[f"{data}/{name}"] = np.uint8((255 * found.x_test[which]).round())
         arrays[f"{data}/labels"] = found.y_test[:SAMPLES].astype(np.uint8)
         arrays[f"{data}/scale"] = torch.stack(scale(data)).flatten(1).numpy()
         for kind in KINDS:
@@ -215,11 +231,12 @@ def network(kind: str, data: str, optimizer: str, run: int = 1) -> ReLUNet | Con
 
 
 def samples(name: str) -> tuple[Tensor, Tensor]:
-    """The first hundred test images from the book's copy, as `pixels` gives them: no data set is needed."""
+    """The first 200 test images from the book's copy, as `pixels` gives them: no data set is needed."""
     return kept_images(name, "images"), torch.as_tensor(_kept()[f"{name}/labels"].astype(np.int64))
 
 
 def kept_images(name: str, what: str) -> Tensor:
-    """Images of the book's copy as the networks read them, `(n, 3072)`."""
+    """Images of the book's copy as the networks read them, `(n, 3072)`: the first of the test set ("images"), or those that span
+    a plane ("three")."""
     mean, deviation = (torch.as_tensor(row).view(-1, 1, 1) for row in _kept()[f"{name}/scale"])
     return prepared(_kept()[f"{name}/{what}"].astype(np.float32) / 255, (mean, deviation))
