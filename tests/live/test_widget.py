@@ -149,6 +149,21 @@ def test_in_jupyterlab_both_ways_work(chromium, tmp_path):
         before = plain.get_attribute("aria-valuenow")
         plain.press("ArrowRight")
         assert float(plain.get_attribute("aria-valuenow")) == pytest.approx(float(before) + 0.05)
+        kept = page.locator(".jp-CodeCell").nth(1).locator(".readout")
+        for handle, told in ((plain, kept), (bend, None)):  # by the pointer, in the page and as the kernel hears it
+            before, words = float(handle.get_attribute("aria-valuenow")), told and told.inner_text()
+            handle.scroll_into_view_if_needed()
+            box = handle.locator("path").bounding_box()
+            x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+            page.mouse.move(x, y)
+            page.mouse.down()
+            page.mouse.move(x + 40, y, steps=4)
+            page.mouse.up()
+            assert float(handle.get_attribute("aria-valuenow")) > before + 0.2
+            assert told is None or told.inner_text() != words
+        page.wait_for_timeout(500)
+        run(3)
+        page.locator(".jp-CodeCell").nth(3).get_by_text(re.compile(r"read 0\.[2-9]")).wait_for(timeout=60_000)
         page.close()
     finally:
         server.terminate()
