@@ -50,6 +50,8 @@ def test_noise_is_a_few_units_of_the_last_digit_and_training_goes_on():
         "off = [((a @ a) / (a * a) - 1).diagonal().abs().max().item(), abs(np.sum(v) - 1)]\n"
         "off.append((ReLUNet.random((1, 4, 1)).vector() / before - 1).abs().max().item())\n"
         "assert all(o < 3e-15 for o in off) and any(o > 0 for o in off), off\n"
+        "half = np.arange(8) % 2 == 0\n"  # sums of whole numbers are the same everywhere
+        "assert np.mean(half) == torch.as_tensor(half).double().mean() == 0.5 and np.sum(half * 3.0) == 12\n"
         "x = torch.linspace(-1, 1, 9).double()[:, None]\n"
         "for engine in ('torch', 'fused'):\n"
         "    run = fit(ReLUNet.random((1, 4, 1), batch=3), x, x.abs(), epochs=50, engine=engine, progress=False)\n"
@@ -57,3 +59,10 @@ def test_noise_is_a_few_units_of_the_last_digit_and_training_goes_on():
         "assert torch.func.jacrev(lambda p: (p @ a).sum())(torch.ones(3).double()).shape == (3,)\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_lines_are_compared_whether_they_came_before_a_figure_or_after():
+    out, show = nbformat.v4.new_output, {"text/plain": "a figure"}
+    lines = [out("stream", text="one\n"), out("stream", text="two\n"), out("display_data", data=show)]
+    cells = [nbformat.v4.new_code_cell(outputs=outputs) for outputs in (lines, [lines[0], lines[2], lines[1]])]
+    assert tremble.text(cells[0]) == tremble.text(cells[1]) == ["one", "two", "a figure"]

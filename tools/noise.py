@@ -34,6 +34,7 @@ NUMPY = {
     np: ("sum", "mean", "dot", "einsum", "cumsum", "std", "var", "corrcoef"),
     np.linalg: ("solve", "lstsq", "norm", "inv", "eigvalsh"),
 }
+COUNTED = {"sum", "mean", "cumsum"}  # of whole numbers, as shares are: exact in any order
 RELATIVE = {torch.float64: 1e-15, torch.float32: 5e-7, np.dtype("float64"): 1e-15, np.dtype("float32"): 5e-7}
 
 
@@ -47,7 +48,9 @@ class Noise(TorchFunctionMode):
     def __torch_function__(self, function, types, args=(), kwargs=None):
         result = function(*args, **(kwargs or {}))
         name = (resolve_name(function) or "").rsplit(".", 1)[-1]
-        return self.off(result) if name in ADDED | TAKEN and "out" not in (kwargs or {}) else result
+        if name not in ADDED | TAKEN or "out" in (kwargs or {}) or (name in COUNTED and whole(*args[:1])):
+            return result
+        return self.off(result)
 
     def off(self, value):
         if isinstance(value, tuple) and type(value) is tuple:
@@ -55,6 +58,16 @@ class Noise(TorchFunctionMode):
         if isinstance(value, (torch.Tensor, np.ndarray, np.floating)) and value.dtype in RELATIVE:
             return value * (1 + RELATIVE[value.dtype] * self.draw.uniform(-1, 1))
         return value
+
+
+def whole(values=0.5) -> bool:
+    """Whether these are whole numbers, and can be asked (a tensor inside of `torch.func` cannot)."""
+    if isinstance(values, torch.Tensor):
+        if not values.is_floating_point() or torch._C._functorch.is_functorch_wrapped_tensor(values):
+            return not values.is_floating_point()
+    else:
+        values = np.asarray(values)
+    return values.dtype == bool or bool((values == values.round()).all())
 
 
 def on(seed: int) -> None:
@@ -78,6 +91,7 @@ def on(seed: int) -> None:
 def _noisy(function, noise: Noise):
     @functools.wraps(function)
     def call(*args, **kwargs):
-        return noise.off(function(*args, **kwargs))
+        result = function(*args, **kwargs)
+        return result if function.__name__ in COUNTED and whole(*args[:1]) else noise.off(result)
 
     return call

@@ -75,15 +75,15 @@ def executed(path: Path, threads: int, seed: int | None) -> nbformat.NotebookNod
 
 def text(cell: nbformat.NotebookNode) -> list[str]:
     """The lines that nbval compares: what is printed and shown as plain text, after the rules of book/sanitize.cfg."""
-    parts = []
+    printed, parts = [], []  # apart: whether a line comes before or after a figure is a matter of time
     for output in cell.outputs:
         if output.output_type == "stream" and output.name == "stdout":
-            parts.append(output.text)
+            printed.append(output.text)
         elif output.output_type in ("display_data", "execute_result"):
             parts.append(output.data.get("text/plain", ""))
         elif output.output_type == "error":
             parts.append(f"{output.ename}: {output.evalue}")
-    lines = "\n".join(parts)
+    lines = "\n".join(["".join(printed), *parts])
     for pattern, replacement in sanitized():
         lines = re.sub(pattern, replacement, lines)
     return [line for line in lines.splitlines() if line.strip()]

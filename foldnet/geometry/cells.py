@@ -6,6 +6,8 @@ import numpy as np
 
 from ..nets import ReLUNet
 
+ROUNDING = 1e-13  # of a preactivation at a corner, as a share of its summands: some hundred units of the last digit
+
 
 def count_regions(net: ReLUNet, reach: float = 1.0, most: int = 100_000) -> int:
     """The activation patterns of one network inside the cube [-reach, reach]^d, for weights in general position; slow.
@@ -37,11 +39,12 @@ def count_regions(net: ReLUNet, reach: float = 1.0, most: int = 100_000) -> int:
 
 
 def _halves(part, row: np.ndarray, leak: float, d: int) -> list:
-    """A cell on both sides of the hyperplane `row`, or as it is where that misses it."""
+    """A cell on both sides of the hyperplane `row`, or as it is where that misses it, or cuts off no more than rounding might."""
     corners, walls, gates = part
     z = corners @ row[:-1] + row[-1]
+    error = ROUNDING * (np.abs(corners) @ np.abs(row[:-1]) + abs(row[-1]))
     on, off = np.append(gates, 1.0), np.append(gates, leak)
-    if (z >= 0).all() or (z <= 0).all():
+    if (z >= -error).all() or (z <= error).all():
         return [(corners, walls, on if z.sum() > 0 else off)]
     shared = walls.astype(int) @ walls.T.astype(int)
     ends = np.argwhere((shared == d - 1) & (z[:, None] > 0) & (z < 0))

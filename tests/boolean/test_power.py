@@ -147,6 +147,14 @@ def test_regions_of_deep_networks_are_those_of_the_plane(leak):
         count_regions(net, 3.0, most=2)
 
 
+@pytest.mark.parametrize("off", [-1e-15, 0.0, 1e-15])
+def test_a_hyperplane_on_a_wall_of_the_cube_cuts_nothing_whichever_way_it_is_rounded(off):
+    net = ReLUNet([[[1.0, 0.0, 0.0], [0.0, 2.0, 0.0]], [[1.0, 1.0]]], [[1.0 + off, 0.5], [0.0]])
+    assert count_regions(net, 1.0) == 2
+    nearly = ReLUNet(net.weights, [[1.0 - 1e-9, 0.5], [0.0]])
+    assert count_regions(nearly, 1.0) == 4
+
+
 def test_deep_linear_descent_is_autograds_and_balanced_starts_are():
     rng = np.random.default_rng(0)
     target = torch.as_tensor(rng.normal(size=(4, 3, 2)))
