@@ -151,10 +151,11 @@ def _complex(net: ReLUNet, sheet: Sheet, widths, frame: int) -> Complex:
     """The finished value; lines are numbered through all layers, the window's sides -1, -2, ..."""
     layer = np.repeat(np.arange(-1, len(widths)), (frame, *widths))
     neuron = np.concatenate([np.arange(frame)[::-1], *(np.arange(width) for width in widths)])
+    lines = sheet.lines + frame
     words = np.cumsum([-(-width // 64) for width in widths])[:-1]
     bits = tuple(map(np.ascontiguousarray, np.split(sheet.bits, words, axis=1))) if len(widths) else ()
     return Complex(
         net=net, vertices=sheet.vertices, values=sheet.values, starts=sheet.starts, corners=sheet.corners, sides=sheet.sides,
-        edges=sheet.edges, edge_faces=sheet.faces, layer=layer[sheet.lines + frame], neuron=neuron[sheet.lines + frame],
+        edges=sheet.edges, edge_faces=sheet.faces, layer=layer[lines], neuron=neuron[lines],
         bits=bits,
     )  # fmt: skip

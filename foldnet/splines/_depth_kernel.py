@@ -196,8 +196,9 @@ def _affine(
     """Values z and slopes t of a layer at `count` vertices from those below, h and s, before its ReLU; the largest of each.
 
     The weights begin at `begin` in theta. They are laid out one input after the other, and eight inputs at a time are added to
-    all outputs; only vertices from `known` on, which the layer below drew, follow from their neighbours. `norm` is left with what
-    rounding makes of the largest h and of the bias.
+    all outputs. If the layer below drew vertices, from `known` on, values go from neighbour to neighbour by their slopes, and
+    slopes change there by the few inputs that switch. That is, as long as values are not much smaller than they were on the way,
+    or what is left would be rounding. `norm` is left with what rounding makes of the largest h and of the bias.
     """
     bias = begin + inputs * outputs
     row_of, value, slope = np.zeros(inputs + 8, np.uint64), np.zeros(inputs + 8), np.zeros(inputs + 8)
@@ -207,11 +208,18 @@ def _affine(
         for o in range(outputs):
             flat[i * outputs + o] = theta[begin + o * inputs + i]
             norm[o] += tolerance * abs(flat[i * outputs + o])
+    most = np.inf  # the largest h since values were summed up
     for at in range(count):
-        v, left = order[at], order[max(at - 1, 0)]
-        if v >= known and left != 0 and _follow(v, left, inputs, outputs, leak, on, below, h, s, flat, largest, z, t, place):
-            continue
-        number, size, steep = 0, 0.0, 0.0
+        v, left, size, steep, number = order[at], order[max(at - 1, 0)], 0.0, 0.0, 0
+        finite, row = 0.0 if v == 0 or v == 2 else 1.0, np.uint64(v * outputs)
+        if v >= known:
+            for i in range(v * inputs, (v + 1) * inputs):
+                size = max(size, h[i] if h[i] > 0 else -leak * h[i])
+            if most <= 2 * size:
+                _follow(v, left, place[v] - place[left], outputs, z, t)
+                _switch(v, left, inputs, outputs, leak, on, below, s, flat, t)
+                largest[v], most = size, max(most, size)
+                continue
         for w in range(-(-inputs // 64)):
             lit = on[v * below + w] if leak < 1 else ALL  # the input itself goes through no ReLU
             word = lit if leak == 0 else ALL >> np.uint64(max(0, 64 * (w + 1) - inputs))
@@ -226,29 +234,34 @@ def _affine(
                 number += 1
         for k in range(number, number + 8):
             row_of[k], value[k], slope[k] = 0, 0.0, 0.0
-        finite, row = 0.0 if v == 0 or v == 2 else 1.0, np.uint64(v * outputs)
+        largest[v], steepest[v] = size, steep
+        if known < count and finite > 0 and most <= 2 * size:
+            _follow(v, left, place[v] - place[left], outputs, z, t)
+            for o in range(np.uint64(outputs)):
+                t[row + o] = 0.0
+            for k in range(0, number, 8):
+                _add_slopes(t, v * outputs, outputs, flat, row_of, slope, k)
+            most = max(most, size)
+            continue
         for o in range(np.uint64(outputs)):
             z[row + o], t[row + o] = finite * theta[np.uint64(bias) + o], 0.0  # a bias does not matter at infinity
         for k in range(0, number, 8):
             _add(z, t, v * outputs, outputs, flat, row_of, value, slope, k)
-        largest[v], steepest[v] = size, steep
+        most = size if finite > 0 else np.inf
 
 
 @compiled
-def _follow(v, left, inputs, outputs, leak, on, below, h, s, flat, largest, z, t, place):
-    """The same for a vertex of the layer below, where few inputs switch, from the vertex to its left; False if that is too far.
-
-    Values go on by their slopes, and slopes change by what switches: two rows instead of one for each input that is on.
-    """
-    size = 0.0
-    for i in range(v * inputs, (v + 1) * inputs):
-        size = max(size, h[i] if h[i] > 0 else -leak * h[i])
-    if largest[left] > 8 * size:  # what is left would be rounding
-        return False
-    largest[v], way = size, place[v] - place[left]
+def _follow(v, left, way, outputs, z, t):
+    """Values at a vertex from those at the one to its left, by their slopes; the slopes for now are the same."""
     row, before = np.uint64(v * outputs), np.uint64(left * outputs)
     for o in range(np.uint64(outputs)):
         z[row + o], t[row + o] = z[before + o] + t[before + o] * way, t[before + o]
+
+
+@compiled
+def _switch(v, left, inputs, outputs, leak, on, below, s, flat, t):
+    """What changes in the slopes where inputs switch."""
+    row = np.uint64(v * outputs)
     for w in range(below):
         now = on[v * below + w]
         word = now ^ on[left * below + w]
@@ -259,7 +272,18 @@ def _follow(v, left, inputs, outputs, leak, on, below, h, s, flat, largest, z, t
             for o in range(np.uint64(outputs)):
                 t[row + o] += change * flat[column + o]
             word &= word - ONE
-    return True
+
+
+@compiled
+def _add_slopes(t, first, outputs, flat, row_of, b, k):
+    """Eight inputs added to the slopes alone."""
+    b0, b1, b2, b3, b4, b5, b6, b7 = b[k], b[k + 1], b[k + 2], b[k + 3], b[k + 4], b[k + 5], b[k + 6], b[k + 7]
+    i0, i1, i2, i3 = row_of[k], row_of[k + 1], row_of[k + 2], row_of[k + 3]
+    i4, i5, i6, i7 = row_of[k + 4], row_of[k + 5], row_of[k + 6], row_of[k + 7]
+    row = np.uint64(first)
+    for o in range(np.uint64(outputs)):
+        low = t[row + o] + b0 * flat[i0 + o] + b1 * flat[i1 + o] + b2 * flat[i2 + o] + b3 * flat[i3 + o]
+        t[row + o] = low + b4 * flat[i4 + o] + b5 * flat[i5 + o] + b6 * flat[i6 + o] + b7 * flat[i7 + o]
 
 
 @compiled
