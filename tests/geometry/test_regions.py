@@ -1,5 +1,8 @@
 """Exact regions: against fractions, Euler's formula, areas, autograd, and on the networks where others fail."""
 
+import os
+import subprocess
+import sys
 from fractions import Fraction
 from itertools import pairwise
 
@@ -179,6 +182,28 @@ def test_threads_change_nothing(monkeypatch, sizes):
     assert same(alone, together)
     assert same(decision(alone, threads=1)[0], decision(together, threads=3)[0])
     holds_together(together, 4)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_threads_that_are_kept_are_made_anew_in_a_fork_and_shared_by_callers():
+    """In an interpreter of its own: a fork that waited for threads it has not would wait for ever."""
+    code = """
+import os
+from concurrent.futures import ThreadPoolExecutor
+from foldnet.experiments.region_cost import network
+from foldnet.geometry.regions import regions
+net = network(64)
+one = regions(net, threads=1).vertices.tobytes()
+same = lambda threads: regions(net, threads=threads).vertices.tobytes() == one
+assert same(2)
+child = os.fork()
+if child == 0:
+    os._exit(0 if same(2) else 1)
+assert os.waitpid(child, 0)[1] == 0
+with ThreadPoolExecutor(4) as pool:
+    assert all(pool.map(same, (2, 3, 2, 4)))
+"""
+    subprocess.run([sys.executable, "-W", "ignore", "-c", code], check=True, timeout=120)
 
 
 @pytest.mark.parametrize("faces", [2, 15])
