@@ -56,6 +56,10 @@ export function frame(el, model, { name, title, about, hints, defaults, draw, nu
   });
   const forget = follow(figure, () => {});
   watcher.observe(picture);
+  // a button that is off from now on, because it did all it could, hands the focus to its neighbour: else a reader by keys is nowhere
+  new MutationObserver((changes) => changes.forEach(({ target }) => {
+    if (target.disabled && root.activeElement === target) target.closest(".row").querySelector("button:not(:disabled)")?.focus();
+  })).observe(controls, { subtree: true, attributes: true, attributeFilter: ["disabled"] });
   return {
     root: figure, picture, controls, say: voice.say,
     /** Pixels there are for the picture. */

@@ -369,3 +369,17 @@ def test_numbers_are_written_alike(show):
     shown = show("breakpoints", w=[1.0, 1.0], b=[0.0, 5e-8], v=[1.0, 1.0])
     shown.button("Show numbers").click()
     assert "5.0e−8" in shown.page.locator(".drawer table").inner_text()
+
+
+@pytest.mark.parametrize(
+    ("name", "before", "pressed"), [("capacity", [], "All nodes"), ("folding", ["Choose one for me"], "Fold here")]
+)
+def test_a_button_that_can_do_no_more_hands_the_focus_on(show, name, before, pressed):
+    window = show(name)
+    for words in before:
+        window.button(words).click()
+    window.button(pressed).press("Enter")
+    window.page.wait_for_timeout(100)
+    assert window.button(pressed).is_disabled()
+    focused = "document.querySelector('[data-live]').shadowRoot.activeElement"
+    assert window.page.evaluate(f"{focused}?.tagName === 'BUTTON' && !{focused}.disabled")

@@ -40,6 +40,11 @@ def public(name: str, folder: Path = BOOK, given: Path | None = None) -> tuple[s
     return source.ProblemSet(name, tuple(cells)), release
 
 
+def worth(cell) -> str:
+    """A cell's name and its points."""
+    return f"{cell.name} ({cell.points:g} point{'' if cell.points == 1 else 's'})"
+
+
 def look(name: str, path: Path, limits: Limits, given: Path | None = None) -> list[str]:
     """A line for each question: what its check says when the notebook runs as the judge runs it."""
     problems, release = public(name, given=given)
@@ -52,12 +57,12 @@ def look(name: str, path: Path, limits: Limits, given: Path | None = None) -> li
         verdicts = judge(problems, submission, hidden=False)
     finally:
         submission.close()
-    lines = [f"{test.name} ({test.points:g} points): {verdicts[test.name].line}" for test in problems.tests]
+    lines = [f"{worth(test)}: {verdicts[test.name].line}" for test in problems.tests]
     given = {cell.name: cell.public.strip() for cell in problems.cells if cell.by_hand}
     written = {cell.id: cell.source.strip() for cell in notebook.cells}
     for cell in (c for c in problems.cells if c.by_hand):
         said = "no text yet" if written.get(cell.name, "") in ("", given[cell.name]) else "a text, which a person will read"
-        lines.append(f"{cell.name} ({cell.points:g} points): {said}")
+        lines.append(f"{worth(cell)}: {said}")
     return lines + [f"note: {note}" for note in (*notes, *submission.notes)]
 
 
