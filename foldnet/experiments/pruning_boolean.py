@@ -16,7 +16,7 @@ from ..nets import ReLUNet, stack
 from .runner import device, short
 
 DIGITS, WIDTHS, TRIALS, TABLES = range(1, 7), range(2, 15), 4, 5
-DEEP = ((2, 10, 5), (3, 15, 5), (4, 20, 5), (5, 25, 5))  # digits, width, depth: Table 3.5
+DEEP = ((2, 10, 5), (3, 15, 5), (4, 20, 5), (5, 25, 5), (6, 30, 5))  # digits, width, depth: Table 3.5
 NETWORKS, PRUNINGS, BLOCKS = 4, 10, 10
 RATE = 100  # networks of width 15 and depth four in a block, for the share that ends at 2-2
 SURE = 0.01  # the mean loss below which at most 64 corners are all right: log(2) / 64 is 0.0108
@@ -27,19 +27,15 @@ TUNING = (100, EPOCHS)  # epochs after the removal of a neuron, and again if no 
 
 
 def cells() -> list[dict]:
-    """Five tables of four trials, one of leaky networks; ten blocks for the costs; deep networks of two to five digits."""
+    """Five tables of four trials, one of leaky networks; ten blocks for the costs; deep networks of two to six digits, and two
+    blocks of those whose share that ends at 2-2 is asked for."""
     table = lambda leak, block: [{"kind": "wide", "digits": n, "leak": leak, "block": block} for n in DIGITS]  # noqa: E731
     wide = [c for leak, block in [*((0.0, b) for b in range(TABLES)), (0.1, 0)] for c in table(leak, block)]
     cost = [{"kind": "cost", "block": block} for block in range(BLOCKS)]
     direct = [{"kind": "direct", "hidden": list(h), "leak": leak, "block": b} for h, leak in DIRECT for b in range(BLOCKS)]
     deep = [{"kind": "deep", "digits": n, "width": w, "depth": d, "block": 0} for n, w, d in DEEP]
+    deep += [{"kind": "deep", "digits": 4, "width": 15, "depth": 4, "block": b} for b in (1, 2)]
     return wide + cost + direct + deep
-
-
-def later() -> list[dict]:
-    """Cells that S2-tab-3.5-six and S2-find-prune-cost-deep wait for: some minutes of a GPU. Once done, they join the others."""
-    six = {"kind": "deep", "digits": 6, "width": 30, "depth": 5, "block": 0}
-    return [six, *({"kind": "deep", "digits": 4, "width": 15, "depth": 4, "block": b} for b in (1, 2))]
 
 
 def cell(kind: str, block: int, **setting) -> dict:
