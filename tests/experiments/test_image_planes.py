@@ -1,0 +1,64 @@
+"""Pieces on planes through images: counts beside a grid and brute force, on networks made here."""
+
+import numpy as np
+import pytest
+import torch
+
+from foldnet.experiments import image_nets
+from foldnet.experiments import image_planes as run
+from foldnet.geometry.regions import plane_through
+from foldnet.geometry.vision import ConvNet, jacobian, pattern
+from foldnet.nets import ReLUNet
+
+RNG = np.random.default_rng(3)
+CORNERS = RNG.normal(size=(3, 3072))
+
+
+@pytest.fixture(autouse=True)
+def images(monkeypatch):
+    monkeypatch.setattr(image_nets, "kept_images", lambda data, what: torch.as_tensor(CORNERS))
+
+
+def test_exact_counts_are_those_of_a_fine_grid():
+    net = ReLUNet.random((3072, 12, 3), seed=1)
+    found = run.exact(net, "mnist")
+    origin, axes, corners = run.plane("mnist")
+    assert np.abs(origin + corners @ axes - CORNERS).max() < 1e-9
+    low, high = run.window("mnist").min(0), run.window("mnist").max(0)
+    assert (low < corners.min(0)).all()
+    assert (high > corners.max(0)).all()
+    line = [np.linspace(a, b, 700) for a, b in zip(low, high)]
+    place = np.stack(np.meshgrid(*line), -1).reshape(-1, 2)
+    w = net.weights[0].numpy() @ axes.T
+    on = place @ w.T + net.weights[0].numpy() @ origin + net.biases[0].numpy() > 0
+    seen = len(np.unique(on, axis=0))
+    assert found["pieces"] - 2 <= seen <= found["pieces"]
+    assert found["lines"] == (on.any(0) & ~on.all(0)).sum()
+    assert 0 < found["jump"] < 5
+
+
+@pytest.mark.parametrize("relu_first", [False, True])
+def test_a_grid_is_labelled_as_by_brute_force(relu_first):
+    net = ConvNet.random((4, 5), 3, (3, 8, 8), relu_first, seed=2)
+    origin, axes = plane_through(*RNG.normal(size=(3, 192)))
+    x = run.grid(origin, axes, 6, side=0.5)
+    assert x.shape == (36, 192)
+    slopes, choices, force = jacobian(net, x), pattern(net, x), run.effective(net, x)
+    same = lambda rows: (rows[:, None] == rows).all(-1)  # noqa: E731
+    distance = (slopes[:, None] - slopes).flatten(2).norm(dim=-1)
+    assert (distance[same(force)] < 1e-12).all()  # what is in force decides
+    assert (same(choices) <= same(force)).all()
+    first, second = run.neighbours(6)
+    assert len(first) == 2 * 6 * 5
+    size = slopes.flatten(1).norm(dim=1)
+    expected = distance[first, second] / torch.maximum(size[first], size[second])
+    np.testing.assert_allclose(run.gaps(net, x, 6), expected, atol=1e-12)
+    found = run.seen(net, origin, axes, 6)
+    assert found["patterns"] >= found["effective"] >= found["maps"][0] >= found["maps"][-1] >= 1
+
+
+def test_components_are_joined_by_pairs():
+    first, second = run.neighbours(3)
+    assert run.components(3, np.zeros(len(first), bool)) == 9
+    assert run.components(3, np.ones(len(first), bool)) == 1
+    assert run.components(3, second == first + 1) == 3
