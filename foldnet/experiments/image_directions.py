@@ -34,7 +34,7 @@ from .runner import device, short
 CHUNK = 250  # images whose gradients stand in memory together
 KEPT, FEW = 2, 3  # runs whose directions are kept as pictures; outputs whose singular values are computed in every run
 RANKS = tuple(sorted({*np.geomspace(1, 3072, 60).round().astype(int).tolist(), 2, 127, 128, 129, 130}))
-BINS = 40
+BINS, AGAIN = 40, 100  # of a curve; images that a page looks at again
 CORNER = 2  # pixels: in the corners of this side every digit is black
 
 
@@ -82,7 +82,7 @@ def inputs(data: str) -> Inputs:
 def again(kind: str, data: str, optimizer: str, run: int = 1) -> float:
     """The largest gap between `sample` as stored and as the book's copy of a network gives it: of R^2 itself, else relative."""
     row, (x, _) = stored("image_directions").row(kind=kind, data=data, optimizer=optimizer), image_nets.samples(data)
-    net = image_nets.network(kind, data, optimizer, run)
+    x, net = x[:AGAIN], image_nets.network(kind, data, optimizer, run)
     slopes = jacobian(net, x).double().transpose(0, 1)  # (10, n, pixels)
     way = torch.as_tensor(row["directions"][run - 1]).double()
     line = _correlation(way @ x.double()[:, : way.shape[-1]].T, net(x).mT.double()).square()
@@ -104,7 +104,7 @@ def look(nets, given: Inputs) -> dict:
     others. `directions` `(KEPT, 10, pixels seen)`, whole numbers up to 127. `curve`: of run 1, `at`, `mean`, `low` and `high`
     `(10, BINS)`, outputs along the leading direction with their tenths. Where a network is dense, `units`: rank of its patterns,
     units that are never on and always on, `(R,)` each; on digits, `corner` `(R,)`: how much is left of the noise of the start.
-    `sample`: `trace` and `top` once more, of the first SAMPLES images alone, and `line` for these: what a page can compute again.
+    `sample`: `trace` and `top` once more, of the first AGAIN images alone, and `line` for these: what a page can compute again.
     """
     found = moments(jacobians(nets, given.x, CHUNK))
     f = torch.cat([nets(part) for part in given.x.split(CHUNK)], -2).mT.double()  # (R, 10, n)
@@ -116,7 +116,7 @@ def look(nets, given: Inputs) -> dict:
     result["top"] = short(leading(found.second, 4)[0], 5)
     result |= {name: short(getattr(found, name), 4) for name in ("trace", "steady", "participation")}
     result |= _spectra(nets, found)
-    few = given.x[: image_nets.SAMPLES]
+    few = given.x[:AGAIN]
     again = moments(jacobians(nets, few, CHUNK))
     line = _correlation(active @ few.double().T, f[..., : len(few)]).square()
     sample = {"trace": again.trace, "top": leading(again.second)[0].squeeze(-1), "line": line}

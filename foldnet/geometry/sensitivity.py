@@ -60,14 +60,17 @@ def leading(matrices: Tensor, count: int = 1, steps: int = 120, spare: int = 8) 
     wide = min(size, count + spare)
     start = torch.randn(size, wide, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     found = start.to(matrices).expand(*matrices.shape[:-1], wide)
-    for step in range(steps):
-        found = matrices @ found
-        if step % 4 == 3 or step == steps - 1:
-            found = torch.linalg.qr(found).Q
-        else:
-            found = found / found.norm(dim=-2, keepdim=True).clamp(min=1e-300)
-    values, turn = torch.linalg.eigh(found.mT @ matrices @ found)
-    return values.flip(-1)[..., :count], (found @ turn).flip(-1)[..., :count]
+    for _ in range(0, steps, 4):
+        for _ in range(4):
+            found = torch.nn.functional.normalize(matrices @ found, dim=-2, eps=1e-300)
+        basis = torch.linalg.qr(found).Q
+        image = matrices @ basis
+        values, turn = torch.linalg.eigh(basis.mT @ image)
+        found = basis @ turn
+        off = (image @ turn - found * values.unsqueeze(-2)).norm(dim=-2)[..., -count:]
+        if (off <= 1e-12 * values[..., -1:]).all():
+            break
+    return values.flip(-1)[..., :count], found.flip(-1)[..., :count]
 
 
 def directions(of: Moments) -> Tensor:

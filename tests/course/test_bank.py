@@ -191,7 +191,19 @@ def tickets(width, pruned):
     return sizes.count(pruned), sum(1 <= size <= pruned for size in sizes)
 
 
+def valley(a, b, c):
+    slopes = np.array([(a * x, b * y, c) for x in (-1, 1) for y in (-1, 1) for _ in (-1, 1)])
+    return np.linalg.svd(slopes.T @ slopes / 8)[1]
+
+
+def idle(neurons, never, always):
+    on = np.random.default_rng(0).integers(0, 2, (200, neurons))
+    on[:, :never], on[:, never : never + always] = 0, 1
+    return [np.linalg.matrix_rank(on)]
+
+
 TWINS = {
+    "valley": valley, "idle": idle,
     "tickets": tickets,
     "octahedron": octahedron, "hexagon": hexagon, "piece": piece, "bundle": bundle, "nested": nested,
     "largest": lambda slopes, offsets: kinks(lambda x: np.max(np.outer(x, slopes) + offsets, axis=1))[0],

@@ -378,6 +378,29 @@ def nested(rng):
     return Question(text, [4 * lines + 4, 4 * lines], {"lines": lines, "a": a, "b": b})
 
 
+@about("geometry/sensitivity")
+def valley(rng):
+    a, b, c = (int(k) for k in rng.permutation(np.arange(1, 7))[:3])
+    shift = int(rng.integers(2, 5))
+    text = (
+        f"The inputs of $f(x, y, z) = {times(a, '|x|')} + {times(b, '|y|')} + {times(c, '(z')} + {shift})$ are the eight corners"
+        " of the cube of side two around the origin. Which singular values has the mean of $\\nabla f\\, \\nabla f^T$, from the"
+        " largest to the smallest?"
+    )
+    return Question(text, sorted((a * a, b * b, c * c), reverse=True), {"a": a, "b": b, "c": c})
+
+
+@about("geometry/sensitivity")
+def idle(rng):
+    neurons, never, always = int(rng.integers(20, 60)), int(rng.integers(1, 9)), int(rng.integers(2, 9))
+    text = (
+        f"A network has one hidden layer of {neurons} neurons with independent weight vectors. On the test images {never} of"
+        f" them are never on and {always} are always on; the others switch independently of each other. How many singular values"
+        " of the mean of $g g^T$ are not zero, where $g$ is the gradient of an output?"
+    )
+    return Question(text, [neurons - never - always + 1], {"neurons": neurons, "never": never, "always": always})
+
+
 # ---- growth ----------------------------------------------------------------------------------------------------------------
 
 
