@@ -401,6 +401,28 @@ def idle(rng):
     return Question(text, [neurons - never - always + 1], {"neurons": neurons, "never": never, "always": always})
 
 
+@about("geometry/comparison")
+def translated(rng):
+    slopes, constants = whole(rng, -6, 6, 4, distinct=False), whole(rng, -6, 6, 4, distinct=False)
+    text = (
+        f"At four points a network of one input has the slopes {listed(slopes)} and the constants {listed(constants)}. The"
+        " coefficients of the linear function $2x - 3$ at these points are mapped to them by least squares. Which slope and which"
+        " constant does the mapped function have at the first point?"
+    )
+    return Question(text, [sum(slopes) / 4, sum(constants) / 4], {"slopes": slopes, "constants": constants})
+
+
+@about("geometry/comparison")
+def unsure(rng):
+    sure, answers = int(rng.integers(5, 10)), 2 ** int(rng.integers(1, 5))
+    text = (
+        f"A network gives its favourite of {answers} answers the probability $0.{sure}$ and shares the rest equally among the"
+        " others; another network gives all of them the same probability. How many bits is the cross-entropy of the second under"
+        " the first?"
+    )
+    return Question(text, [int(math.log2(answers))], {"sure": sure, "answers": answers})
+
+
 # ---- growth ----------------------------------------------------------------------------------------------------------------
 
 
