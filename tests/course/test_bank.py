@@ -17,6 +17,7 @@ from foldnet.boolean.perceptron import learn
 from foldnet.boolean.swaps import swaps
 from foldnet.geometry.boundaries import segment
 from foldnet.geometry.regions import SQUARE, decision, regions
+from foldnet.geometry.vision import ConvNet, pattern
 from foldnet.nets import ReLUNet
 from tools.course import bank, quiz
 from tools.course.make import CourseError
@@ -212,10 +213,25 @@ def unsure(sure, answers):
     return -(p * np.log2(np.full(answers, 1 / answers))).sum()
 
 
+def choices(side, channels, layers):
+    found = pattern(ConvNet.random([channels] * layers, 1, (1, side, side), relu_first=True), np.ones((1, side * side))).shape[1]
+    return found * 4 / 5, found / 5
+
+
+def in_force(patch, v):
+    slope = lambda way: slope_at_zero(lambda h: v * max(max(a + h * w for a, w in zip(patch, way)), 0.0))  # noqa: E731
+    return slope((1, 0, 0, 0)), slope((1, 1, 1, 1))
+
+
+def slope_at_zero(f, h: float = 1e-6) -> float:
+    """The slope at 0 of a function that is straight around it."""
+    return (f(h) - f(-h)) / (2 * h)
+
+
 TWINS = {
     "valley": valley, "idle": idle,
     "translated": translated, "unsure": unsure,
-    "tickets": tickets,
+    "tickets": tickets, "choices": choices, "in_force": in_force,
     "octahedron": octahedron, "hexagon": hexagon, "piece": piece, "bundle": bundle, "nested": nested,
     "largest": lambda slopes, offsets: kinks(lambda x: np.max(np.outer(x, slopes) + offsets, axis=1))[0],
     "stairs": stairs, "answer": answer,

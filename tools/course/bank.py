@@ -423,6 +423,31 @@ def unsure(rng):
     return Question(text, [int(math.log2(answers))], {"sure": sure, "answers": answers})
 
 
+@about("geometry/images")
+def choices(rng):
+    side, channels, layers = int(rng.choice([16, 32, 64])), int(rng.integers(2, 9)), int(rng.integers(1, 4))
+    text = (
+        f"A network reads images of {side} by {side} pixels. It has {layers} convolutions with {channels} channels each, padded"
+        " to keep the size, each followed by ReLU and then by a max pooling of 2 by 2. How many ReLUs and how many poolings"
+        " has its pattern at an image?"
+    )
+    relus = sum(channels * (side // 2**k) ** 2 for k in range(layers))
+    return Question(text, [relus, relus // 4], {"side": side, "channels": channels, "layers": layers})
+
+
+@about("geometry/images")
+def in_force(rng):
+    patch, v = whole(rng, -9, 9, 4), int(rng.integers(2, 7))
+    text = (
+        f"A pooling sees the four numbers {listed(patch)} and is followed by ReLU; the output is {v} times that. By how"
+        " much does the output change if the first of the four grows by a little $h$, and by how much if all do? (Give the"
+        " factors of $h$.)"
+    )
+    top = max(patch)
+    on = v if top > 0 else 0
+    return Question(text, [on if patch[0] == top else 0, on], {"patch": patch, "v": v})
+
+
 # ---- growth ----------------------------------------------------------------------------------------------------------------
 
 
