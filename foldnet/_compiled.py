@@ -38,7 +38,7 @@ def ones(word):
 @compiled
 def lowest(word):
     """The place of the lowest bit that is set, 64 where none is."""
-    return int64(trailing_zeros(word))
+    return int64(trailing_zeros(word))  # ty: ignore[missing-argument]
 
 
 @compiled

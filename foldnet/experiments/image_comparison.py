@@ -41,8 +41,8 @@ def cell(data: str, runs: int = image_nets.RUNS, train: int | None = None, test:
     members = [member(net, x, x_test) for net in nets.values()]
     shared = [shares(net, x) for net in nets.values()]
     found = judged(members, y, x_test, y_test, PICTURES[data], [n for n in nets if n.endswith(" 1")], list(nets))
-    pair = [members[list(nets).index(f"{kind} sgd 1")] for kind in ("dense", "simple")]
-    return {"names": list(nets), "shared": shared, **found, "example": example(*pair, PICTURES[data][0])}
+    dense, simple = (members[list(nets).index(f"{kind} sgd 1")] for kind in ("dense", "simple"))
+    return {"names": list(nets), "shared": shared, **found, "example": example(dense, simple, PICTURES[data][0])}
 
 
 def networks(data: str, runs=range(2)) -> dict:

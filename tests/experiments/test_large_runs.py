@@ -53,7 +53,7 @@ def test_a_hundred_kills_lose_nothing_and_double_nothing(tmp_path):
         os.waitpid(child, 0)
         kept.append(len(stored("x", path).rows) if path.exists() else 0)
     assert kept == sorted(kept)
-    assert 50 < kept[-1] < 400
+    assert 40 < kept[-1] < 400  # a machine that strikes before a row is whole keeps about 50
     runner.run(cells, noisy, path, progress=False)
     assert table(path) == expected
     assert len(stored("x", path).provenance) > 20
