@@ -1,0 +1,99 @@
+"""One crease at a time: what switches and how far the Jacobian turns, beside brute force on small networks."""
+
+import numpy as np
+import pytest
+import torch
+
+from foldnet.experiments import image_creases as run
+from foldnet.experiments import image_nets
+from foldnet.experiments.image_planes import effective
+from foldnet.geometry.vision import ConvNet, jacobian, pattern
+
+RNG = np.random.default_rng(5)
+SMALL = (3, 8, 8)
+FIRST, SECOND = (torch.as_tensor(RNG.normal(size=(30, 192))) for _ in range(2))
+
+
+def small(relu_first=False, seed=2):
+    return ConvNet.random((4, 5), 3, SMALL, relu_first, seed=seed)
+
+
+@pytest.mark.parametrize("relu_first", [False, True])
+def test_one_crease_is_left_between_two_points(relu_first):
+    net = small(relu_first)
+    a, b = run.bracketed(net, FIRST, SECOND, halvings=30)
+    assert (a - b).norm(dim=1).max() < 1e-6
+    changed = pattern(net, a) != pattern(net, b)
+    assert changed.any(1).all()
+    assert (net(a) - net(b)).abs().max() < 1e-6  # a network is continuous
+    found = run.crossed(net, FIRST, SECOND)
+    force, gap = (effective(net, a) != effective(net, b)).any(1), (jacobian(net, a) - jacobian(net, b)).flatten(1).norm(dim=1)
+    assert len(found["idle"]) == int((~force).sum()) > 0
+    assert len(found["relu"]) + len(found["pooling"]) == int(force.sum()) > 0
+    assert max(found["idle"]) < run.SAME
+    assert (gap[~force] < 1e-12).all()
+    assert found["several"] < 3
+
+
+def test_points_of_one_piece_are_left_out():
+    far = FIRST + torch.cat([torch.full((29, 192), 1e-12), torch.ones(1, 192)])
+    assert len(run.bracketed(small(), FIRST, far)[0]) == 1
+    with pytest.raises(ValueError, match="no crease lies between these 30 pairs"):
+        run.bracketed(small(), FIRST, FIRST + 1e-12)
+
+
+def test_what_a_relu_and_a_pooling_do_is_told_apart():
+    weights = [torch.zeros(1, 1, 3, 3), torch.ones(1, 1)]
+    weights[0][0, 0, 1, 1] = 1  # the pixel itself
+    net = ConvNet([w.double() for w in weights], [torch.zeros(1).double()] * 2, (1, 2, 2))
+    at = lambda *rows: torch.tensor(rows).double()  # noqa: E731
+    cases = {
+        "relu": ([-1, -3, -3, -3], [2, -3, -3, -3]),
+        "pooling": ([3, 1, 0, 0], [1, 3, 0, 0]),
+        "idle": ([-1, -3, -5, -5], [-3, -1, -5, -5]),
+    }
+    for name, (a, b) in cases.items():
+        found = run.crossed(net, at(a), at(b))
+        assert [k for k in ("idle", "relu", "pooling") if found[k]] == [name]
+    assert run.crossed(net, at(cases["pooling"][0]), at(cases["pooling"][1]))["pooling"] == [pytest.approx(2**0.5, rel=1e-2)]
+
+
+def test_an_output_that_does_not_bend_is_counted():
+    net = small()
+    hidden = net.weights[-1].clone()
+    hidden[0] = 0  # this output sees nothing
+    blind = ConvNet([*net.weights[:-1], hidden], net.biases, SMALL)
+    found = run.crossed(blind, FIRST, SECOND)
+    assert run.crossed(net, FIRST, SECOND)["silent"] == 0
+    assert found["silent"] == len([g for k in ("relu", "pooling") for g in found[k] if g > run.SAME])
+
+
+def test_kernels_are_dealt_out_anew_at_every_place():
+    net = small()
+    other = run.unshared(net)
+    before, after = net.preactivations(FIRST)[0].view(30, 4, 64), other.preactivations(FIRST)[0].view(30, 4, 64)
+    torch.testing.assert_close(before.sort(1).values, after.sort(1).values)  # the same numbers at each place
+    assert (before != after).any(1).float().mean() > 0.8
+    x = FIRST[:3]
+    step = 1e-6 * torch.as_tensor(RNG.normal(size=x.shape))
+    slope = (run.slopes_at(other, x) @ step.unsqueeze(-1))[..., 0]
+    torch.testing.assert_close(other(x + step) - other(x), slope, atol=1e-9, rtol=1e-4)
+    torch.testing.assert_close(run.slopes_at(net, x), jacobian(net, x))
+
+
+def test_a_cell_has_creases_grids_and_cost(monkeypatch):
+    images = torch.as_tensor(RNG.normal(size=(3, 3072)))
+    monkeypatch.setattr(image_nets, "kept_images", lambda data, what: images)
+    monkeypatch.setattr(image_nets, "networks", lambda *_: ConvNet.random((2,), 3, batch=2, dtype=torch.float32))
+    monkeypatch.setattr(run, "POINTS", 3)
+    monkeypatch.setattr(run, "SIDE", 9.0)
+    found = run.cell("simple", pairs=4, runs=2)
+    assert {c["kind"] for c in run.cells()} == {"simple", "complex"}
+    assert set(found["creases"]) == set(run.PLACES)
+    for place in run.PLACES:
+        for copy in run.COPIES:
+            assert len(found["creases"][place][copy]["adamw"]) == 2
+    assert len(found["grids"]["sgd"][0]["patterns"]) == run.GRIDS
+    assert all(c > 0 for c in found["cost"]["sgd"])
+    half = run.halved(ConvNet.random((2,), 3))
+    assert (half.weights[0] == half.weights[0].half().double()).all()
