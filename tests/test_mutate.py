@@ -67,3 +67,12 @@ def test_a_check_that_sees_the_break_turns_and_another_is_told(clone, capsys, ol
     assert mutate.main([], clone) == code
     assert words in capsys.readouterr().out
     assert mutate.main(["splines/depth"], clone) == 1
+
+
+def test_a_point_that_turns_is_told_where_the_verdict_stays():
+    def record(*verdicts):
+        return {"verdict": verdicts[-1], "points": [{"name": k, "verdict": v} for k, v in zip("ab", verdicts)]}
+
+    assert mutate.worded(record("reproduced", "differs"), record("differs", "differs")) == "differs (a: reproduced -> differs)"
+    assert mutate.worded(record("reproduced", "differs"), record("reproduced", "differs")) == "differs"
+    assert mutate.worded(record("reproduced", "reproduced"), record("reproduced", "differs")) == "differs"

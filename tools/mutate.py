@@ -1,7 +1,8 @@
 """Broken on purpose: a check is run with the package broken under it, and must turn: `python -m tools.mutate [CHAPTER ...]`.
 
 tests/mutations/PART/CHAPTER.yml names for each check a file, a text that stands in it once and what is put in its place. One is
-applied in a copy, the notebook runs there up to the check, and its verdict, or the error, stands beside the stored one.
+applied in a copy, the notebook runs there up to the check, and its verdict, or the error, stands beside the stored one. A check
+whose verdict stays turns if one of its points does: a claim is as good as its weakest point, and that one may be another.
 """
 
 from __future__ import annotations
@@ -78,7 +79,18 @@ def verdict(mutation: Mutation, record: dict, root: Path = ROOT) -> str:
         except notebooks.CellFailed as error:
             return f"error: {str(error).splitlines()[-1]}"
     outputs = [output.get("data", {}).get(MIME) for output in done.cells[-1].outputs]
-    return next((found["verdict"] for found in outputs if found and found["id"] == mutation.id), "no verdict")
+    return next((worded(record, found) for found in outputs if found and found["id"] == mutation.id), "no verdict")
+
+
+def worded(before: dict, after: dict) -> str:
+    """The verdict of a record and, where it stays, the first of its points that turned: what differs cannot get worse."""
+    was = {point["name"]: point["verdict"] for point in before["points"]}
+    turned = [
+        f"{p['name']}: {was[p['name']]} -> {p['verdict']}"
+        for p in after["points"]
+        if was.get(p["name"], p["verdict"]) != p["verdict"]
+    ]
+    return after["verdict"] + (f" ({turned[0]})" if turned and after["verdict"] == before["verdict"] else "")
 
 
 def main(argv: list[str] | None = None, root: Path = ROOT) -> int:
