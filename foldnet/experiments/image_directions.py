@@ -92,6 +92,23 @@ def again(kind: str, data: str, optimizer: str, run: int = 1) -> float:
 
 
 @torch.no_grad()
+def glance(nets, x: Tensor, y: Tensor, count: int = 50) -> dict[str, Tensor]:
+    """What `look` finds of networks `(*batch,)`, at the first few of grey images `(n, pixels)`: `top` `(*batch, 10, count)`, all
+    singular values, `roughness` `(*batch, 10)` and `template` `(*batch, 10, 10)`, by all the images.
+
+    So few gradients are a table with a singular value decomposition; no matrix of all pixels is needed.
+    """
+    given = Inputs(x, y, (3, *[round((x.shape[-1] / 3) ** 0.5)] * 2), True, x.new_empty(0), x.new_empty(0))
+    slopes = torch.cat([*jacobians(nets, x[:count], 25)], -3).double().transpose(-3, -2)
+    _, values, ways = torch.linalg.svd(slopes, full_matrices=False)
+    way = ways[..., 0, :]
+    seen = given.seen(way * torch.where((way * slopes.mean(-2)).sum(-1, keepdim=True) < 0, -1.0, 1.0))
+    flat = torch.nn.functional.normalize(seen.flatten(-3), dim=-1)
+    found = {"top": values.square() / slopes.shape[-2], "roughness": roughness(seen).mean(-1)}
+    return found | {"template": flat @ _templates(given).T}
+
+
+@torch.no_grad()
 def look(nets, given: Inputs) -> dict:
     """Of networks `(R,)` with ten outputs:
 

@@ -100,3 +100,14 @@ def test_the_stored_run_has_every_cell_and_the_rank_of_gradients_is_that_of_patt
             assert all((0 <= p - r).all() and (p - r <= 1).all() for p, r in zip(row["units"]["rank"], ranks))
         if row.cell["kind"] == "linear":
             assert {int(r) for each in row["rank"] for r in each} == {1}
+
+
+def test_a_glance_at_all_images_finds_what_the_look_finds(dense, grey):
+    nets = ReLUNet.random((192, 6, 10), batch=2, seed=1, dtype=torch.float32)
+    found = run.glance(nets, grey.x, grey.y, count=len(grey.x))
+    assert found["top"][..., :4].numpy() == pytest.approx(np.array(dense["top"]), rel=1e-3)
+    assert found["roughness"].numpy() == pytest.approx(np.array(dense["roughness"]), rel=1e-3)
+    assert found["template"].numpy() == pytest.approx(np.array(dense["template"]), abs=1e-3)
+    alone = run.glance(nets[1], grey.x, grey.y, count=20)
+    assert alone["top"].shape == (10, 20)
+    assert alone["template"].shape == (10, 10)
