@@ -36,7 +36,7 @@ def cell(kind: str, pairs: int = PAIRS, runs: int = image_nets.RUNS) -> dict:
     for optimizer in image_nets.OPTIMIZERS:
         nets = image_nets.networks(kind, DATA, optimizer)
         for run in range(runs):
-            net = nets[run].to(torch.float64).to(device())
+            net: ConvNet = nets[run].to(torch.float64).to(device())  # ty: ignore[invalid-assignment]
             copies = dict(zip(COPIES, (net, halved(net), unshared(net))))
             for place in PLACES:
                 ends = squares(place, pairs, seed=run)

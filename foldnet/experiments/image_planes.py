@@ -14,6 +14,7 @@ from scipy.sparse.csgraph import connected_components
 
 from ..geometry.complex import Complex
 from ..geometry.regions import decision, on_plane, plane_through, regions
+from ..geometry.sensitivity import lower_end
 from ..geometry.vision import ConvNet, jacobians, pattern
 from ..nets import ReLUNet
 from . import image_nets
@@ -81,6 +82,36 @@ def exact(net: ReLUNet, data: str) -> dict:
         "median": short(float(np.median(c.areas) / c.areas.mean()), 3),
         "jump": short(float(np.average(turn, weights=length) / size), 3),
     }
+
+
+def started(data: str) -> dict:
+    """`pieces` and `jump` of the five dense networks before training, from which SGD and AdamW set out."""
+    nets = image_nets.network_of("dense", image_nets.begin("dense"))
+    found = [exact(nets[k], data) for k in range(image_nets.RUNS)]  # ty: ignore[invalid-argument-type]
+    return {name: [f[name] for f in found] for name in ("pieces", "jump")}
+
+
+def against(first: dict, second: dict) -> dict:
+    """Runs in pairs from equal starts: the fewest `pieces` of all, and ends of the 95 percent intervals of two ratios, first to
+    second: of pieces (lower end) and of `jump` (upper end)."""
+    more, turn = (np.log(np.divide(first[name], second[name])) for name in ("pieces", "jump"))
+    return {
+        "fewest pieces": int(min(*first["pieces"], *second["pieces"])),
+        "SGD / AdamW, lower end": float(np.exp(lower_end(more))),
+        "jump SGD / AdamW, upper end": float(np.exp(-lower_end(-turn))),
+    }
+
+
+def exchanged(first: dict, second: dict) -> dict:
+    """What `against` says if the labels of one pair are exchanged: for each ratio the best of all such ways."""
+    found = []
+    for k in range(len(first["pieces"])):
+        a, b = ({name: np.array(row[name], float) for name in ("pieces", "jump")} for row in (first, second))
+        for name in a:
+            a[name][k], b[name][k] = b[name][k], a[name][k]
+        found.append(against(a, b))
+    best = {"SGD / AdamW, lower end": max, "jump SGD / AdamW, upper end": min}
+    return {name: better(f[name] for f in found) for name, better in best.items()}
 
 
 def grid(origin: np.ndarray, axes: np.ndarray, points: int = POINTS, side: float = SIDE) -> torch.Tensor:

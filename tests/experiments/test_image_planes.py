@@ -62,3 +62,26 @@ def test_components_are_joined_by_pairs():
     assert run.components(3, np.zeros(len(first), bool)) == 9
     assert run.components(3, np.ones(len(first), bool)) == 1
     assert run.components(3, second == first + 1) == 3
+
+
+def test_pairs_of_runs_are_compared_and_one_exchanged_pair_weakens_it():
+    many, few = {"pieces": [20, 30, 44], "jump": [0.1, 0.1, 0.12]}, {"pieces": [10, 15, 20], "jump": [0.2, 0.22, 0.2]}
+    found = run.against(many, few)
+    ratio = np.log([2, 2, 2.2])
+    low = ratio.mean() - 4.303 * ratio.std(ddof=1) / 3**0.5  # Student, two degrees of freedom
+    assert found["fewest pieces"] == 10
+    assert found["SGD / AdamW, lower end"] == pytest.approx(np.exp(low), rel=1e-3)
+    turn = np.log([0.1 / 0.2, 0.1 / 0.22, 0.12 / 0.2])
+    high = turn.mean() + 4.303 * turn.std(ddof=1) / 3**0.5
+    assert found["jump SGD / AdamW, upper end"] == pytest.approx(np.exp(high), rel=1e-3)
+    other = run.exchanged(many, few)
+    assert other["SGD / AdamW, lower end"] < 1 < found["SGD / AdamW, lower end"]
+    assert other["jump SGD / AdamW, upper end"] > 1 > found["jump SGD / AdamW, upper end"]
+    assert many["pieces"] == [20, 30, 44]
+
+
+def test_networks_before_training_are_those_of_both_optimizers(monkeypatch):
+    monkeypatch.setattr(run, "exact", lambda net, data: {"pieces": float(net.weights[0][0, 0]), "jump": net.sizes})
+    found = run.started("mnist")
+    assert len(set(found["pieces"])) == image_nets.RUNS
+    assert found["jump"][0] == (3072, 128, 10)
