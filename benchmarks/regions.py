@@ -95,7 +95,7 @@ def _busy() -> float:
 
 def main(widths: list[int]) -> None:
     torch.set_num_threads(1)
-    regions(network(4), threads=1)  # compiled before the clock runs
+    regions(network(64), threads=1)  # compiled before the clock runs
     print("width  regions       ours    plain numpy   times   grid sees")
     for width in widths:
         net = network(width)

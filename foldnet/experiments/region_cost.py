@@ -31,7 +31,7 @@ def cell(width: int, depth: int, reach: float) -> dict:
     the system does not tell.
     """
     net, window = network(width, depth), reach * np.array(SQUARE)
-    regions(network(4), threads=1)  # compiled before the clock runs
+    regions(network(64), threads=1)  # large enough to fall into parts: every kernel is compiled before the clock runs
     before, again = _peak(reset=True), True
     faces, seconds = 0, []
     while again:
