@@ -12,7 +12,8 @@ from foldnet import ledger, plan
 
 TITLE = re.compile(r"^# (.+)$", re.MULTILINE)
 MINUTES = re.compile(r"\*\*Reading time:?\*\*:? (?:about )?(\d+) minutes")
-NEEDS = re.compile(r"\*\*You need:?\*\*(?: \(prerequisites\))?:? ([^;.\[]+)")  # what a chapter says at once, before its links
+NEEDS = re.compile(r"\*\*You need:?\*\*(?: \(prerequisites\):)? (.+?)(?:; |\. |\.?$)", re.MULTILINE)  # the first clause
+LINK = re.compile(r"\[([^\]]+)\]\([^)]+\)")
 
 
 def counts(site) -> str:
@@ -57,5 +58,5 @@ def _chapter(site, chapter: plan.Chapter) -> dict:
     text = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
     for key, pattern in (("title", TITLE), ("minutes", MINUTES), ("needs", NEEDS)):
         match = pattern.search(text)
-        found[key] = match[1].strip().rstrip(".;") if match else found[key]
+        found[key] = LINK.sub(r"*\1*", match[1]).strip() if match else found[key]
     return found

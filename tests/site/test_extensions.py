@@ -388,13 +388,13 @@ def test_the_map_says_how_long_a_chapter_takes_and_what_it_needs(tmp_path):
     import landing_page
 
     (tmp_path / "book/splines").mkdir(parents=True)
-    words = "# T\n\n**You need:** vectors, `numpy`; see [more](x.ipynb). **Reading time:** 25 minutes; more."
+    words = "# T\n\n**You need:** [vectors](v.ipynb) and more, `numpy`; see [more](x.ipynb). **Reading time:** 25 minutes; more."
     cells = [{"cell_type": "markdown", "source": [words]}]
     (tmp_path / "book/splines/breakpoints.ipynb").write_text(json.dumps({"cells": cells}))
     site = Site()
     site.root = tmp_path
     soup = BeautifulSoup(landing_page.part(site, "splines"), "html.parser")
-    assert [small.get_text() for small in soup.find_all(class_="map-needs")] == ["25 minutes; you need vectors, numpy"]
+    assert [small.get_text() for small in soup.find_all(class_="map-needs")] == ["25 minutes; you need vectors and more, numpy"]
     assert len(soup.find_all("li")) == len(plan.parts()["splines"].chapters)
     assert not soup.find("h3")
 
@@ -426,6 +426,7 @@ def test_the_counts_add_up():
     text = landing_page.counts(Site(claim(), claim(id="S3-two"), claim(id="S3-three", verdict="differs")))
     found = Counter({word: int(n) for n, word in re.findall(r"<b>(\d+)</b> <span class=\"verdict verdict-(\w+)", text)})
     assert found == Counter(open=2, differs=1)
+    assert "1 of 3 claims have a verdict, 2 are open" in text
     table = [
         [cell.get_text() for cell in row.find_all(["th", "td"])] for row in BeautifulSoup(text, "html.parser").find_all("tr")
     ]
