@@ -17,6 +17,7 @@ from torch.nn.functional import conv2d, max_pool2d
 from ..nets import ReLUNet, as_tensor
 
 SIDE = 3  # of a kernel; one pixel of zeros around the image keeps its size
+WORTH = 2e9  # multiplications, half a second of them, from which on a compiled kernel is taken
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -211,10 +212,22 @@ def pattern(net: ReLUNet | ConvNet, x) -> Tensor:
 
 @torch.no_grad()
 def jacobian(net: ReLUNet | ConvNet, x) -> Tensor:
-    """The slopes of all outputs at each image, `(*batch, n, out, pixels)`, in closed form: all outputs go back at once."""
+    """The slopes of all outputs at each image, `(*batch, n, out, pixels)`, in closed form: all outputs go back at once.
+
+    Many images of a convolutional network on a processor go through a kernel that multiplies what is on alone; its sums are the
+    same ones in another order.
+    """
     if isinstance(net, ReLUNet):
         return net.jacobian(x)
     x = net.points(x)
+    kernels = sum(w[..., 0, 0].numel() * 9 * math.prod(shape[1:]) for w, shape in zip(net.weights[:-1], net.shapes))
+    if net.device.type == "cpu" and net.dtype in (torch.float32, torch.float64) and kernels * net.sizes[-1] * x.shape[-2] > WORTH:
+        from ._slopes import of_convolutions  # numba, which takes a second, only where it pays
+
+        slopes = x.new_empty(*net.batch_shape, x.shape[-2], net.sizes[-1], net.sizes[0])
+        for one in np.ndindex(net.batch_shape):
+            of_convolutions(net[one] if one else net, x[one] if x.ndim > 2 else x, slopes[one])
+        return slopes
     n, many, outputs = x.shape[-2], math.prod(net.batch_shape), net.sizes[-1]
     _, places, on = net.pieces(x)
     # every output of every image is an image of its own: (n, out, B * channels, height, width)

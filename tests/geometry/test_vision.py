@@ -55,6 +55,49 @@ def test_values_and_slopes_are_those_of_torch(net):
     torch.testing.assert_close(read @ net.weights[-1].mT + net.biases[-1], net(x))
 
 
+CONVOLUTIONS = {
+    "pool, ReLU": NETS["pool, ReLU"],
+    "ReLU, pool": ConvNet.random((4, 5, 6), 9, (3, 13, 9), relu_first=True, seed=2),
+    "a batch": ConvNet.random((4, 3), 10, SHAPE, batch=(2, 3), seed=8),
+    "one layer, grey": NETS["one layer"],
+    "more outputs than lanes": ConvNet.random((6, 33), 21, (5, 7, 11), seed=9),
+}
+DOUBLE, SINGLE = (torch.float64, 1e-13), (torch.float32, 3e-6)  # gap, in the largest of all slopes
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype", "gap"), [*[(name, *DOUBLE) for name in CONVOLUTIONS], ("pool, ReLU", *SINGLE), ("a batch", *SINGLE)]
+)
+def test_the_kernel_for_many_images_gives_the_same_slopes(name, dtype, gap, monkeypatch):
+    net = CONVOLUTIONS[name].to(dtype)
+    x = images(net, 40)
+    expected = jacobian(net.to(torch.float64), x.double())
+    alike = (pattern(net, x) == pattern(net.to(torch.float64), x.double())).all(-1)
+    assert alike.double().mean() > 0.9  # a crease may lie between two precisions
+    monkeypatch.setattr(vision, "WORTH", 0)
+    found = jacobian(net, x)
+    assert found.dtype == dtype
+    assert found.shape == expected.shape
+    assert (found - expected).abs()[alike].max() < gap * expected.abs().max()
+
+
+def test_the_kernel_for_many_images_at_ties_and_in_threads(monkeypatch):
+    net = NETS["pool, ReLU"]
+    x = images(net, 40)
+    x[:10] = 0  # all four of a pooling equal: the first is taken
+    x[10:20, :40] = 1
+    x[20, 3] = torch.nan  # and where there is no number there is no slope
+    expected = jacobian(net, x)
+    monkeypatch.setattr(vision, "WORTH", 0)
+    assert (jacobian(net, x) - expected).abs().max() < 1e-13
+    alone = jacobian(net, x)
+    from foldnet.geometry import _slopes
+
+    monkeypatch.setattr(_slopes.numba.config, "NUMBA_NUM_THREADS", 3)
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 3)
+    assert torch.equal(jacobian(net, x), alone)
+
+
 def test_the_pattern_has_every_relu_and_every_pooling():
     net = ConvNet.random((2,), 3, (1, 4, 6), relu_first=True, seed=0)
     x = images(net, 40)

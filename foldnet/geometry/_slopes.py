@@ -1,0 +1,93 @@
+"""Slopes of networks at many images on a processor: what `_slope_kernel` multiplies, in as many threads as torch has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+
+import numba
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn.functional import conv2d
+
+from . import _slope_kernel as kernel
+from .vision import ConvNet
+
+LANES, ROWS = 16, 4  # outputs in one sum, and sums at a time
+PORTION = 16  # images whose convolutions are made together
+
+
+def shared(work: Callable[[int, int], None], count: int, portion: int) -> None:
+    """`work(first, last)` for portions of so many images, in threads of our own: numba's pool ends a process that has forked."""
+    ends = [*range(0, count, portion), count]
+    threads = min(torch.get_num_threads(), numba.config.NUMBA_NUM_THREADS, len(ends) - 1)  # ty: ignore[missing-attribute]
+    if threads < 2:
+        for first, last in pairwise(ends):
+            work(first, last)
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        list(pool.map(work, ends[:-1], ends[1:]))
+
+
+# ---- convolutions --------------------------------------------------------------------------------------------------------------
+
+
+def of_convolutions(net: ConvNet, x: Tensor, slopes: Tensor) -> None:
+    """Writes the slopes `(n, out, pixels)` of one network, of one convolution at least, at images `(n, pixels)`."""
+    x, outputs = x.detach(), net.sizes[-1]
+    size = min(LANES, -(-outputs // 4) * 4)
+    last = np.zeros((net.sizes[-2], -(-outputs // size) * size), slopes.numpy().dtype)
+    last[:, :outputs] = net.weights[-1].detach().numpy().T
+    tables = [np.ravel(last[:, o : o + size]) for o in range(0, outputs, size)]
+    weights = [w.detach() for w in net.weights[:-1]]
+    biases = [b.detach() for b in net.biases[:-1]]
+    turned = [w.permute(0, 2, 3, 1).contiguous().numpy().ravel() for w in weights]
+
+    def work(first: int, end: int) -> None:
+        desk, winners = _Desk(net.shapes, size, last.dtype), []
+        h = x[first:end].reshape(-1, *net.input_shape)
+        for w, b in zip(weights, biases):
+            z = conv2d(h, w, b, padding=1)
+            h = z.new_empty(*z.shape[:2], z.shape[2] // 2, z.shape[3] // 2)
+            winners.append(np.empty(h.shape, np.int32))
+            kernel.pool(z.numpy(), h.numpy(), winners[-1])
+        for i in range(end - first):
+            desk.sort([w[i] for w in winners])
+            for block, table in enumerate(tables):
+                desk.back(table, turned, slopes[first + i, block * size : (block + 1) * size].numpy())
+
+    shared(work, len(x), PORTION)
+
+
+class _Desk:
+    """Memory that the kernels work in, for one image after the other."""
+
+    def __init__(self, shapes: list[tuple[int, int, int]], size: int, dtype):
+        self.shapes, self.lanes = shapes, (0,) * size
+        areas = [height * width for _, height, width in shapes]
+        counts = [channels * area for (channels, *_), area in zip(shapes, areas)]
+        self.first = [np.empty(area + 2, np.int64) for area in areas[:-1]]
+        self.vector, self.factor = ([np.empty(count, np.int64) for count in counts[1:]] for _ in range(2))
+        self.target = [np.empty(count * size, dtype) for count in counts[:-1]]
+        # of the input all pixels are wanted, of other maps what is on
+        self.slot = [(np.arange(counts[0]) * size).reshape(areas[0], -1)]
+        self.slot += [np.empty((area, channels), np.int64) for area, (channels, *_) in zip(areas[1:], shapes[1:])]
+        self.room = np.empty(2 * (max(channels for channels, *_ in shapes) + ROWS), np.int64)
+
+    def sort(self, winners: list[np.ndarray]) -> None:
+        size = len(self.lanes)
+        for layer, winner in enumerate(winners):
+            channels, _, width = self.shapes[layer]
+            lists = self.first[layer], self.slot[layer + 1], self.vector[layer], self.factor[layer]
+            kernel.sort(winner.reshape(len(winner), -1), width, channels, size, layer + 1 == len(winners), *lists)
+
+    def back(self, vectors: np.ndarray, weights: list[np.ndarray], slopes: np.ndarray) -> None:
+        for layer in reversed(range(len(weights))):
+            channels, height, width = self.shapes[layer]
+            rows = (0,) * min(ROWS, channels)
+            lists = self.vector[layer], weights[layer], self.factor[layer], self.slot[layer], self.target[layer], self.room
+            kernel.back(rows, self.lanes, height, width, self.first[layer], vectors, *lists)
+            vectors = self.target[layer]
+        kernel.spread(vectors, len(self.lanes), slopes.reshape(len(slopes), self.shapes[0][0], -1))
