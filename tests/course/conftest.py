@@ -5,7 +5,8 @@ import pytest
 
 from tools.course import make, source
 
-FIRST = ("a_variant_changes[ps7", "a_variant_changes[ps1", "test_sets.py", "test_zoo.py", "test_a_hundred_kills")
+LONG = ("test_zoo.py", *(f"every_set[ps{number}" for number in (7, 6)), "test_a_hundred_kills", "test_sets.py")
+FIRST = ("a_variant_changes[ps7", "a_variant_changes[ps1", *LONG)
 
 
 def pytest_collection_modifyitems(items):

@@ -54,14 +54,16 @@ def test_one_bad_file_stops_nobody(nano, tmp_path):
     odd["cells"][2]["metadata"] = {"nbgrader": {"grade_id": []}}
     photo = notebook(nano)
     photo["cells"][-1]["attachments"] = {"a.png": {"image/png": "AAAA"}}
+    wordy = notebook(nano)
+    wordy["cells"][2]["outputs"] = [{"output_type": "stream", "name": "stdout", "text": "x" * 55_000_000}]
     hand_in(tmp_path / "in", anna=notebook(nano), half=half, odd=odd, one={"nbformat": 1, "cells": []}, photo=photo, nothing=b"")
-    hand_in(tmp_path / "in", wide=json.dumps(notebook(nano)).encode("utf-16"), wrong=notebook(nano, WRONG))
+    hand_in(tmp_path / "in", wide=json.dumps(notebook(nano)).encode("utf-16"), wrong=notebook(nano, WRONG), wordy=wordy)
     (tmp_path / "in" / "dir").mkdir()
     os.mkfifo(tmp_path / "in" / "pipe.ipynb")
     rows = {row["student"]: row for row in grade.grade(nano, tmp_path / "in", tmp_path / "out", LIMITS)}
     points = {student: row["by tests"] for student, row in rows.items()}
     assert points == {
-        **dict.fromkeys(("anna", "half", "odd", "photo", "wide"), "2"),
+        **dict.fromkeys(("anna", "half", "odd", "photo", "wide", "wordy"), "2"),
         **dict.fromkeys(("dir", "nothing", "one", "pipe"), "0"),
         "wrong": "1",
     }, rows
@@ -119,7 +121,7 @@ def test_a_hundred_kills_lose_nothing_and_leave_nothing(nano, tmp_path):
                 status = 0
             finally:
                 os._exit(status)
-        time.sleep(chance.uniform(0.05, 1.2))
+        time.sleep(chance.uniform(0.02, 0.5) if kills % 8 else chance.uniform(0.5, 2))  # mostly while something starts
         ended, status = os.waitpid(pid, os.WNOHANG)
         assert not status
         if ended:

@@ -1,6 +1,7 @@
 """Control groups: used where they hold, and nowhere else."""
 
 import contextlib
+import functools
 import os
 import subprocess
 import sys
@@ -80,6 +81,29 @@ def test_many_processes_together_end_at_the_limit():
         with contextlib.suppress(Ended):
             kernel.run(flood, 30)
         assert group.ended_for_memory(kernel.process.pid) or "of memory" in kernel.reason
+
+
+@pytest.mark.course
+@pytest.mark.skipif(not shield.version(), reason="THIS SYSTEM HAS NO LANDLOCK: no submission was run")
+def test_a_submission_begins_in_its_group_and_the_systems_word_is_its_reason(path, monkeypatch, tmp_path):
+    """Where systemd makes groups: what it is asked for, around the whole shield, and what is said when it ends a process.
+
+    Here a script stands for systemd; on a system with groups the test above runs, too.
+    """
+    (path / "systemd-run").write_text(PRETENDS.replace("while", f'echo "$@" > {tmp_path}/asked\nwhile', 1))
+    (path / "systemd-run").chmod(0o755)
+    monkeypatch.setattr(group, "works", functools.cache(lambda: True))
+    monkeypatch.setattr(group, "place", lambda pid: None)  # the group of this very test is nobody's to end
+    limits = Limits(cell=30, memory=600, disk=50, shield="basic")
+    with Kernel(limits) as kernel:
+        asked = (tmp_path / "asked").read_text()
+        assert f"-p MemoryMax={600 + 50 + group.SPARE}M -p MemorySwapMax=0 -p TasksMax={limits.tasks} --" in asked
+        assert "shield.py" in asked.split(" -- ", 1)[1]
+        assert kernel.run("print(6 * 7)", 30)[0][0]["text"] == "42\n"
+        assert kernel.reason == ""
+        monkeypatch.setattr(group, "ended_for_memory", lambda pid: True)
+        with pytest.raises(Ended, match="it took more than 600 MB of memory"):
+            kernel.run("import os, time\ntime.sleep(1)\nos.kill(os.getpid(), 9)", 30)
 
 
 # ---- a group of our own ------------------------------------------------------------------------------------------------

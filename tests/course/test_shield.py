@@ -97,7 +97,8 @@ for _ in range(6):
     if not os.fork():
         x = bytearray(200_000_000)
         time.sleep(60)
-time.sleep(30)""",
+os.wait()
+time.sleep(1)""",
 }
 
 

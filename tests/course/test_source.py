@@ -25,6 +25,14 @@ def test_student_versions_are_signed_as_nbgrader_signs_them():
     }
 
 
+def test_grading_needs_no_nbgrader():
+    """Its format is kept, so that its tools can be used; but no list of what is installed has it, and no module asks for it."""
+    for path in (*source.ROOT.glob("requirements*"), source.ROOT / "pyproject.toml"):
+        assert "nbgrader" not in path.read_text(encoding="utf-8").lower(), path
+    for path in (source.ROOT / "tools/course").glob("*.py"):
+        assert not re.search(r"^\s*(import|from) nbgrader", path.read_text(encoding="utf-8"), re.MULTILINE), path
+
+
 def test_students_see_stubs_and_public_checks(tiny):
     shown = {cell.name: cell.public for cell in tiny.cells}
     assert shown["twice"] == 'def twice(x):\n    """Two times x."""\n    # your code here'

@@ -188,8 +188,16 @@ def numbers(problems, seed) -> list:
 @kept
 @pytest.mark.course
 @pytest.mark.parametrize(("name", "answer", "test"), VARIED)
-def test_the_solution_of_the_book_loses_what_a_variant_changes(name, answer, test):
+def test_the_solution_of_the_book_loses_what_a_variant_changes(name, answer, test, monkeypatch):
     """The experiment differs from seed to seed: its own solution passes; the book's, a neighbour's and each distractor fail."""
+    solve, known = variants.solved, {}
+
+    def solved(problems) -> dict:  # what fills in the numbers of a variant has run its solution already
+        sources = tuple(cell.source for cell in problems.cells if cell.kind in ("given", "answer"))
+        known[sources] = known.get(sources) or solve(problems)
+        return dict(known[sources])
+
+    monkeypatch.setattr(variants, "solved", solved)
     problems = source.read(name)
     made = problems.variant(11)
     neighbour = next(seed for seed in range(99) if all(a != b for a, b in zip(numbers(problems, seed), numbers(problems, 11))))

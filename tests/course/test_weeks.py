@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from foldnet import plan
+from foldnet import ledger, plan
 from tools.course import source
 
 BOOK = source.ROOT / "book"
@@ -62,6 +62,25 @@ def test_the_page_of_a_week_has_what_the_table_says(week):
     assert len(re.findall(r"^\d\. .+[?.]$", questions.split("## Slides")[0], re.MULTILINE)) == 3 * max(1, len(stories))
     promised = re.findall(r"\[PS\d\]\(ps\d\.ipynb\) (?:goes out|is due)", sets)
     assert promised == re.findall(r"\[PS\d\]\(ps\d\.ipynb\) (?:goes out|is due)", head)
+
+
+def test_there_are_sets_in_which_networks_are_trained_on_what_the_sets_before_left_out():
+    """Optima, depth, dynamics and the race, and the part on geometry."""
+    asked = {story.removeprefix("../") for name in source.names() for story in STORY.findall(source.read(name).cells[0].source)}
+    assert {"boolean/optima", "splines/depth", "splines/dynamics", "growth/race", "geometry/polytopes"} <= asked
+
+
+def test_the_project_begins_with_claims_that_are_still_to_be_settled():
+    """Some of them may be settled while the book grows, which their line says; most are not. Milestones come before the end."""
+    text = (PAGES / "project.md").read_text(encoding="utf-8")
+    (chosen,) = re.findall(r"^<!-- made: proposals (.+) -->$", text, re.MULTILINE)
+    verdicts = {row["id"]: row["verdict"] for row in ledger.ledger()}
+    assert set(chosen.split()) <= set(verdicts)
+    unsettled = [claim for claim in chosen.split() if verdicts[claim] in ("open", "differs")]
+    assert len(unsettled) >= 8
+    milestones = [int(week) for week in re.findall(r"^\| week&nbsp;(\d) \|", text, re.MULTILINE)]
+    assert milestones == sorted(milestones)
+    assert [week for week, (_, sets) in weeks().items() if "proj" in sets or "proposal" in sets] == milestones
 
 
 def test_the_points_of_the_rubric_add_up():

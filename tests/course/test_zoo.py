@@ -2,8 +2,6 @@
 
 import csv
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -40,7 +38,7 @@ def graded(problems, animals, tmp_path_factory) -> Path:
         path.write_text(animal.text, encoding="utf-8")
     (handed / "nothing").mkdir()
     out = tmp_path_factory.mktemp("grades")
-    rows = grade.grade(problems, handed, out, Limits(cell=10, call=5, test=20, shield="basic"), jobs=2)
+    rows = grade.grade(problems, handed, out, Limits(cell=6, call=3, test=9, memory=1500, shield="basic"), jobs=2)
     assert len(rows) == len(animals) + 1
     return out
 
@@ -104,12 +102,10 @@ def test_texts_are_graded_in_a_table_and_entered(graded, problems):
     assert "well said" in (graded / "feedback/correct.html").read_text(encoding="utf-8")
 
 
-def test_errors_are_sentences(tmp_path):
+def test_errors_are_sentences(tmp_path, capsys):
     def said(*arguments) -> str:
-        command = [sys.executable, "-m", "tools.course.grade", *map(str, arguments)]
-        done = subprocess.run(command, cwd=source.ROOT, capture_output=True, text=True)
-        assert done.returncode == 1
-        return done.stderr
+        assert grade.main([str(argument) for argument in arguments]) == 1
+        return capsys.readouterr().err
 
     out = ("--out", tmp_path.with_name(f"{tmp_path.name}-out"))
     assert "there is no problem set 'ps99'; there are" in said("ps99", tmp_path, *out)

@@ -52,15 +52,15 @@ def carried(function):
     return carry
 
 
-def verdict(problems: source.ProblemSet, test: str, names: dict) -> judge.Verdict:
-    """How a test goes on what is defined here, public and hidden part."""
+def verdict(problems: source.ProblemSet, test: str, names: dict, hidden: bool = True) -> judge.Verdict:
+    """How a test goes on what is defined here, its public part and, unless told otherwise, the hidden one."""
     test = next(cell for cell in problems.tests if cell.name == test)
     kinds = {name: kind for cell in problems.of("answer") for name, kind in cell.defines.items()}
     names = names | {name: carried(names[name]) for name, kind in kinds.items() if kind == "function" and name in names}
     checks = {"selfcheck": exercises.verdict, "selfcheck_value": exercises.value_verdict}
     names |= {name: judge.must_be_correct(said) for name, said in checks.items()} | {"Code": answers.Code}
     public = judge.public(test, names, Here)
-    return judge.private(test, names, Here) if public.passed else public
+    return judge.private(test, names, Here) if hidden and public.passed else public
 
 
 def costs(problems: source.ProblemSet, names: dict, wrong: source.Cell) -> dict[str, float]:

@@ -1,0 +1,56 @@
+"""What students see of the tests: no check calls an answer correct that has the right shape and nothing in it."""
+
+import copy
+import math
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+import torch
+from matplotlib.figure import Figure
+
+from foldnet.nets import ReLUNet
+from tools.course import classroom, source, variants
+
+pytestmark = pytest.mark.course
+
+
+def blank(value, number: float):
+    """The same with every number replaced by one: zero errors, empty figures, networks without weights."""
+    if isinstance(value, Figure):
+        for axes in value.axes:
+            for line in axes.get_lines():
+                line.remove()
+        return value
+    if isinstance(value, ReLUNet):
+        filled = [[torch.full_like(part, number) for part in parts] for parts in (value.weights, value.biases)]
+        return ReLUNet(*filled, leak=value.leak)
+    if isinstance(value, torch.Tensor):
+        return torch.full(value.shape, number, dtype=torch.float64)
+    if isinstance(value, np.ndarray):
+        return np.full(value.shape, number)
+    if isinstance(value, dict):
+        return {key: blank(item, number) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return type(value)(blank(item, number) for item in value)
+    return number
+
+
+def blanked(answer, number: float):
+    if not callable(answer):
+        return blank(copy.deepcopy(answer), number)
+    return lambda *args, **kwargs: blank(answer(*args, **kwargs), number)
+
+
+@pytest.mark.parametrize("name", source.names())
+def test_no_check_calls_a_blank_answer_correct(name):
+    """A figure without lines, errors that are all zero, and no numbers at all, as of a network whose outputs are NaN."""
+    problems = source.read(name)
+    names, right = variants.solved(problems), []
+    kinds = {n for cell in problems.of("answer") for n in cell.defines}
+    for number in (0.0, math.nan):
+        own = names | {key: blanked(names[key], number) for key in kinds & set(names)}
+        said = {test.name: classroom.verdict(problems, test.name, own, hidden=False) for test in problems.tests}
+        right += [(test, number) for test, verdict in said.items() if verdict.passed]
+        plt.close("all")
+    assert right == []
