@@ -92,6 +92,7 @@ def test_a_submission_begins_in_its_group_and_the_systems_word_is_its_reason(pat
     """
     (path / "systemd-run").write_text(PRETENDS.replace("while", f'echo "$@" > {tmp_path}/asked\nwhile', 1))
     (path / "systemd-run").chmod(0o755)
+    monkeypatch.setenv("PATH", os.defpath)
     monkeypatch.setattr(group, "works", functools.cache(lambda: True))
     monkeypatch.setattr(group, "place", lambda pid: None)  # the group of this very test is nobody's to end
     limits = Limits(cell=30, memory=600, disk=50, shield="basic")
