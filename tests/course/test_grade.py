@@ -14,7 +14,7 @@ import nbformat
 import psutil
 import pytest
 
-from tools.course import book, grade, make, shield, source
+from tools.course import book, grade, make, restore, shield, source
 from tools.course.kernel import Limits
 
 pytestmark = [
@@ -55,7 +55,7 @@ def test_one_bad_file_stops_nobody(nano, tmp_path):
     photo = notebook(nano)
     photo["cells"][-1]["attachments"] = {"a.png": {"image/png": "AAAA"}}
     wordy = notebook(nano)
-    wordy["cells"][2]["outputs"] = [{"output_type": "stream", "name": "stdout", "text": "x" * 55_000_000}]
+    wordy["cells"][2]["outputs"] = [{"output_type": "stream", "name": "stdout", "text": "x" * 5 * restore.MOST_TEXT}]
     hand_in(tmp_path / "in", anna=notebook(nano), half=half, odd=odd, one={"nbformat": 1, "cells": []}, photo=photo, nothing=b"")
     hand_in(tmp_path / "in", wide=json.dumps(notebook(nano)).encode("utf-16"), wrong=notebook(nano, WRONG), wordy=wordy)
     (tmp_path / "in" / "dir").mkdir()

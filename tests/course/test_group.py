@@ -1,7 +1,6 @@
 """Control groups: used where they hold, and nowhere else."""
 
 import contextlib
-import functools
 import os
 import subprocess
 import sys
@@ -85,15 +84,15 @@ def test_many_processes_together_end_at_the_limit():
 
 @pytest.mark.course
 @pytest.mark.skipif(not shield.version(), reason="THIS SYSTEM HAS NO LANDLOCK: no submission was run")
-def test_a_submission_begins_in_its_group_and_the_systems_word_is_its_reason(path, monkeypatch, tmp_path):
+def test_a_submission_begins_in_its_group_and_the_systems_word_is_its_reason(monkeypatch, tmp_path):
     """Where systemd makes groups: what it is asked for, around the whole shield, and what is said when it ends a process.
 
     Here a script stands for systemd; on a system with groups the test above runs, too.
     """
-    (path / "systemd-run").write_text(PRETENDS.replace("while", f'echo "$@" > {tmp_path}/asked\nwhile', 1))
-    (path / "systemd-run").chmod(0o755)
-    monkeypatch.setenv("PATH", os.defpath)
-    monkeypatch.setattr(group, "works", functools.cache(lambda: True))
+    (tmp_path / "systemd-run").write_text(PRETENDS.replace("while", f'echo "$@" > {tmp_path}/asked\nwhile', 1))
+    (tmp_path / "systemd-run").chmod(0o755)
+    monkeypatch.setattr(os, "defpath", f"{tmp_path}:{os.defpath}")
+    monkeypatch.setattr(group, "works", lambda: True)
     monkeypatch.setattr(group, "place", lambda pid: None)  # the group of this very test is nobody's to end
     limits = Limits(cell=30, memory=600, disk=50, shield="basic")
     with Kernel(limits) as kernel:

@@ -166,6 +166,7 @@ def test_fifty_megabytes_of_outputs_do_not_count(tiny, release):
     made["cells"][3]["outputs"] = [{"output_type": "stream", "name": "stdout", "text": "x" * 50_000_000}]
     cells, _ = back(tiny, release, made)
     assert cells["twice"] == ANSWERS["twice"]
+    assert collect.LARGEST > 4 * 50_000_000
 
 
 JUNK = some.recursive(
