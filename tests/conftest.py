@@ -1,6 +1,7 @@
 """What all tests share: hypothesis tries the same cases each time, no clock decides, and there is one browser.
 
-`HYPOTHESIS_PROFILE=search` looks for new cases instead, with ten times as many; what it finds becomes a test of its own.
+`HYPOTHESIS_PROFILE=search` looks for new cases instead, with ten times as many, and `fresh` for as many new ones as there are
+old ones (`--hypothesis-seed=7` says which); what they find becomes a test of its own.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from tools import check
 
 CALM = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow], "print_blob": True}
 settings.register_profile("repeat", derandomize=True, database=None, **CALM)
+settings.register_profile("fresh", database=None, **CALM)
 settings.register_profile("search", max_examples=1000, **CALM)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeat"))
 
@@ -25,6 +27,7 @@ FLAGS = (
     "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
     "--disable-component-update --disable-sync"
 )
+ALONE = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost"  # it reaches no other machine
 
 
 @pytest.fixture(autouse=True)
@@ -43,7 +46,7 @@ def chromium():
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=FLAGS.split())
+        browser = playwright.chromium.launch(executable_path=path, args=[*FLAGS.split(), ALONE])
         yield browser
         browser.close()
 

@@ -64,9 +64,9 @@ def test_no_notebook_hides_from_the_ledger():
 @pytest.mark.skipif(not ALL, reason="there is no notebook yet")
 def test_no_notebook_escapes_nbval():
     """nbval collects each code cell of each notebook, by the very command that `make test` runs."""
-    from tools.check import NBVAL
+    from tools.check import NBVAL, longest_first
 
-    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-n0", *NBVAL, "book"]
+    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-n0", *NBVAL, *longest_first()]
     lines = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
     collected = [line.split("::")[0] for line in lines if ".ipynb::" in line]
     cells = {p.id: len(lint.Notebook.read(p.values[0], ROOT).code) for p in ALL}

@@ -203,7 +203,7 @@ assert os.waitpid(child, 0)[1] == 0
 with ThreadPoolExecutor(4) as pool:
     assert all(pool.map(same, (2, 3, 2, 4)))
 """
-    subprocess.run([sys.executable, "-W", "ignore", "-c", code], check=True, timeout=120)
+    subprocess.run([sys.executable, "-W", "ignore", "-c", code], check=True, timeout=600)
 
 
 @pytest.mark.parametrize("faces", [2, 15])

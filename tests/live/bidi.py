@@ -17,7 +17,7 @@ import time
 class Firefox:
     """One window: `open(url)`, `evaluate(script)`, `click(x, y)`, `drag((x, y), (x, y))`, `press(key)`."""
 
-    def __init__(self, path: str, patience: float = 60.0):
+    def __init__(self, path: str, patience: float = 180.0):
         self.profile = tempfile.mkdtemp(prefix="foldnet-firefox-")
         command = [path, "--headless", "--no-remote", "--profile", self.profile, "--remote-debugging-port", "0", "about:blank"]
         self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env={**os.environ, "MOZ_HEADLESS": "1"})

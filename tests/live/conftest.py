@@ -13,6 +13,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = ROOT / "live"
+PATIENCE = 120_000  # milliseconds: what is there in time is not waited for, and a busy machine takes its time
 sys.path.append(str(Path(__file__).parent))
 
 
@@ -82,6 +83,7 @@ class Shown:
     def __init__(self, chromium, path: Path, anchor: str = "", **context):
         self.errors: list[str] = []
         self.context = chromium.new_context(**{"viewport": {"width": 900, "height": 1000}, **context})
+        self.context.set_default_timeout(PATIENCE)
         self.page = self.context.new_page()
         self.page.on("console", lambda m: self.errors.append(f"console: {m.text}") if m.type == "error" else None)
         self.page.on("pageerror", lambda e: self.errors.append(f"script: {e}"))
@@ -97,7 +99,7 @@ class Shown:
 
     def said(self, words: str) -> None:
         """Wait until the figure has said something with these words in it."""
-        self.page.locator(".said", has_text=words).wait_for(state="attached", timeout=3000)
+        self.page.locator(".said", has_text=words).wait_for(state="attached")
 
     def readout(self) -> str:
         return self.page.locator(".readout").inner_text()

@@ -283,7 +283,7 @@ def test_training_plays_and_pauses_and_jumps_where_motion_is_unwanted(show):
     assert window.readout() == first
     quiet = show("folding", context={"reduced_motion": "reduce"})
     quiet.button("Train").click()
-    quiet.page.get_by_text("2,000 steps").first.wait_for(timeout=20_000)
+    quiet.page.get_by_text("2,000 steps").first.wait_for()
     quiet.said("after 2,000 steps")
 
 
@@ -470,7 +470,7 @@ def test_a_lonely_bend_is_not_pulled(show):
 def test_training_ends_at_the_smallest_fit(show):
     window = show("smoothing", context={"reduced_motion": "reduce"})
     window.button("Train").click()
-    window.page.locator(".said", has_text="Largest gap").wait_for(state="attached", timeout=30_000)
+    window.page.locator(".said", has_text="Largest gap").wait_for(state="attached")
     points = np.array(sorted(live("smoothing").state["points"]))
     fit_ = minimum_norm(points[:, 0], points[:, 1], *grid(60, 3.0, facing="both"))
     for x, y, network, predicted in window.table():
@@ -483,7 +483,7 @@ def test_training_ends_at_the_smallest_fit(show):
 def test_a_small_start_fits_the_data_and_leaves_the_prediction(show, alpha):
     window = show("smoothing", alpha=alpha, context={"reduced_motion": "reduce"})
     window.button("Train").click()
-    window.page.locator(".said", has_text="Largest gap").wait_for(state="attached", timeout=30_000)
+    window.page.locator(".said", has_text="Largest gap").wait_for(state="attached")
     for _, y, network, _ in window.table():
         assert network == pytest.approx(y, abs=1e-3)
     assert float(re.search(r"prediction: (\d+\.\d+)", window.readout())[1]) > 0.1
@@ -505,7 +505,7 @@ def test_a_point_is_moved_added_and_taken_away_by_keys(show):
 def test_dropped_starts_end_at_the_three_losses(show):
     window = show("optima", context={"reduced_motion": "reduce"})
     window.button("Drop 200 starts").click()
-    window.page.locator(".said", has_text="200 starts").wait_for(state="attached", timeout=60_000)
+    window.page.locator(".said", has_text="200 starts").wait_for(state="attached")
     at0, at83, at4 = map(int, re.search(r"(\d+) at 0, (\d+) at 8/3, (\d+) at 4", window.readout()).groups())
     how = {"loss": "half_sum", "optimizer": "gd", "lr": 0.01, "epochs": 4000, "progress": False}
     nets = fit(ReLUNet.random((1, 2, 1), batch=2000, seed=0), *data(), **how).net

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import subprocess
 import sys
@@ -33,10 +34,13 @@ def pytest_generate_tests(metafunc):
 
 @pytest.fixture(scope="session")
 def site() -> Path:
-    """The folder of the built site: up to date, or the one that FOLDNET_SITE names."""
+    """The folder of the built site: up to date, or the one that FOLDNET_SITE names. Of several processes one builds it."""
     if "FOLDNET_SITE" in os.environ:
         return Path(os.environ["FOLDNET_SITE"])
-    done = subprocess.run([sys.executable, "-m", "tools.site"], cwd=ROOT, capture_output=True, text=True)
+    (ROOT / "_build").mkdir(exist_ok=True)
+    with (ROOT / "_build/site.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        done = subprocess.run([sys.executable, "-m", "tools.site"], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, f"the site does not build:\n{done.stdout}\n{done.stderr}"
     return ROOT / "_build" / "html"
 
@@ -48,7 +52,36 @@ def address(site, serve):
 
 
 AXE = (Path(__file__).parent / "axe" / "axe.min.js").read_text(encoding="utf-8")  # axe-core 4.14.0 from npm, MPL 2.0
+# Contrast is most of axe's work, and of a thousand pieces of text most look alike: those of one colour, size, weight, class and
+# background. Of each kind four are judged, and every control.
 FINDINGS = """async ([within, rules]) => {
+  const grounds = new Map(), kinds = new Map();
+  const ground = (e) => {
+    if (!e) return "";
+    if (!grounds.has(e)) {
+      const s = getComputedStyle(e);
+      const own = [s.backgroundColor, s.backgroundImage, s.opacity, s.position, s.filter, s.mixBlendMode];
+      const up = ground(e.parentElement ?? e.getRootNode().host);
+      grounds.set(e, own.join() === "rgba(0, 0, 0, 0),none,1,static,none,normal" ? up : `${up}/${own.join()}`);
+    }
+    return grounds.get(e);
+  };
+  const mark = (e) => {
+    const s = getComputedStyle(e), looks = [s.color, s.fontSize, s.fontWeight, s.textShadow, e.tagName, e.getAttribute("class")];
+    const kind = [...looks, ground(e)].join(), many = kinds.get(kind) ?? 0;
+    if (many < 4 || e.matches("input, select, textarea, button")) e.dataset.judged = "";
+    kinds.set(kind, many + 1);
+  };
+  const walk = (root) => {
+    for (const e of root.querySelectorAll("*")) {
+      delete e.dataset?.judged;
+      const text = [...e.childNodes].some((n) => n.nodeType === Node.TEXT_NODE && n.data.trim());
+      if ((text || e.matches("input, select, textarea")) && e.dataset && e.checkVisibility()) mark(e);
+      if (e.shadowRoot) walk(e.shadowRoot);
+    }
+  };
+  walk(document);
+  axe.configure({rules: [{id: "color-contrast", selector: "[data-judged]"}]});
   const options = {resultTypes: ["violations"], ...(rules ? {runOnly: {type: "rule", values: rules}} : {})};
   const found = await axe.run(within || document, options);
   const line = (v, n) => `${v.impact} ${v.id}: ${n.target.join(" ")}: ${n.html.slice(0, 120)}`;
@@ -68,6 +101,9 @@ def accessibility():
     return findings
 
 
+PATIENCE = 120_000  # milliseconds: what is there in time is not waited for, and a busy machine takes its time
+
+
 class Visit:
     """One page in a fresh browser window, and what went wrong while it was open."""
 
@@ -75,18 +111,17 @@ class Visit:
         self.errors: list[str] = []
         self.bytes = 0
         self.context = chromium.new_context(**{"viewport": {"width": 1280, "height": 900}, **context})
-        self.context.route("**/*", lambda route: self._route(route, allowed))
+        self.context.set_default_timeout(PATIENCE)
         self.page = self.context.new_page()
+        self.page.on("request", lambda request: self._asked(request.url, allowed))
         self.page.on("console", lambda m: self.errors.append(f"console: {m.text}") if m.type == "error" else None)
         self.page.on("pageerror", lambda e: self.errors.append(f"script: {e}"))
         self.page.on("response", self._response)
 
-    def _route(self, route, allowed):
-        if route.request.url.startswith((allowed, "data:", "blob:")):
-            route.continue_()
-        else:
-            self.errors.append(f"a request to the outside: {route.request.url}")
-            route.abort()
+    def _asked(self, url: str, allowed: str):
+        """The browser finds no other machine (tests/conftest.py); whoever asks for one is told of here."""
+        if not url.startswith((allowed, "data:", "blob:")):
+            self.errors.append(f"a request to the outside: {url}")
 
     def _response(self, response):
         if response.status >= 400:
@@ -99,6 +134,18 @@ class Visit:
         self.page.wait_for_selector("#main-content", state="attached")  # the first page of all leads on to the title page
         self.page.evaluate("() => window.MathJax && MathJax.startup && MathJax.startup.promise")
         return self.page
+
+    def settle(self, **media):
+        """Change what the reader has, `color_scheme="dark"` or `width=390`, and wait until the page has followed."""
+        if "width" in media:
+            self.page.set_viewport_size({"width": media["width"], "height": 900})
+        if scheme := media.get("color_scheme"):
+            self.page.emulate_media(color_scheme=scheme)
+            self.page.wait_for_function("(scheme) => document.documentElement.dataset.theme === scheme", arg=scheme)
+        self.page.evaluate("""async () => {
+          await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+          document.getAnimations().filter((a) => a instanceof CSSTransition).forEach((a) => a.finish());
+        }""")
 
 
 @pytest.fixture
