@@ -74,8 +74,11 @@ def test_the_scripts_are_built_from_the_sources(tmp_path):
         pytest.skip("there is no node here: the stored bundles were not built again")
     sources = tmp_path / "live"
     shutil.copytree(ROOT / "live", sources, ignore=shutil.ignore_patterns("node_modules"))
-    command = ["timeout", "240", "npm", "ci", "--no-audit", "--no-fund"]  # a network that hangs is none
-    got = subprocess.run(command, cwd=sources, capture_output=True, text=True)
+    command = ["npm", "ci", "--no-audit", "--no-fund"]
+    try:
+        got = subprocess.run(command, cwd=sources, capture_output=True, text=True, timeout=240)
+    except subprocess.TimeoutExpired:
+        pytest.skip("npm could not bring esbuild in four minutes")
     if got.returncode:
         pytest.skip(f"npm could not bring esbuild: {got.stderr.strip().splitlines()[-1:]}")
     subprocess.run(["node", "build.js", str(tmp_path / "built")], cwd=sources, check=True, capture_output=True, timeout=600)
