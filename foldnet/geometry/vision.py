@@ -214,19 +214,15 @@ def pattern(net: ReLUNet | ConvNet, x) -> Tensor:
 def jacobian(net: ReLUNet | ConvNet, x) -> Tensor:
     """The slopes of all outputs at each image, `(*batch, n, out, pixels)`, in closed form: all outputs go back at once.
 
-    Many images of a convolutional network on a processor go through a kernel that multiplies what is on alone; its sums are the
-    same ones in another order.
+    Many images of a convolutional network go through a kernel that multiplies what is on alone: the same sums in another order.
     """
     if isinstance(net, ReLUNet):
         return net.jacobian(x)
     x = net.points(x)
-    kernels = sum(w[..., 0, 0].numel() * 9 * math.prod(shape[1:]) for w, shape in zip(net.weights[:-1], net.shapes))
-    if net.device.type == "cpu" and net.dtype in (torch.float32, torch.float64) and kernels * net.sizes[-1] * x.shape[-2] > WORTH:
-        from ._slopes import of_convolutions  # numba, which takes a second, only where it pays
-
+    if many := _many(net, x):
         slopes = x.new_empty(*net.batch_shape, x.shape[-2], net.sizes[-1], net.sizes[0])
         for one in np.ndindex(net.batch_shape):
-            of_convolutions(net[one] if one else net, x[one] if x.ndim > 2 else x, slopes[one])
+            many(net[one] if one else net, x[one] if x.ndim > 2 else x, slopes[one])
         return slopes
     n, many, outputs = x.shape[-2], math.prod(net.batch_shape), net.sizes[-1]
     _, places, on = net.pieces(x)
@@ -244,6 +240,20 @@ def jacobian(net: ReLUNet | ConvNet, x) -> Tensor:
         back = conv2d(wide, turned.reshape(-1, *turned.shape[2:]), padding=1, groups=many).view(n, outputs, -1, *before)
     # the kernels of every network give all channels of the input
     return back.reshape(n, outputs, many, -1).permute(2, 0, 1, 3).reshape(*net.batch_shape, n, outputs, net.sizes[0])
+
+
+def _many(net: ConvNet, x: Tensor):
+    """What writes the slopes of a network at many images, if there is such a kernel and it pays."""
+    kernels = sum(w[..., 0, 0].numel() * SIDE**2 * math.prod(shape[1:]) for w, shape in zip(net.weights[:-1], net.shapes))
+    if net.dtype not in (torch.float32, torch.float64) or kernels * net.sizes[-1] * x.shape[-2] <= WORTH:
+        return None
+    if net.device.type == "cuda":
+        from . import _slopes_cuda
+
+        return _slopes_cuda.of_convolutions if _slopes_cuda.fits(net) else None
+    from . import _slopes  # numba, which takes a second, only where it pays
+
+    return _slopes.of_convolutions if net.device.type == "cpu" else None
 
 
 def jacobians(net: ReLUNet | ConvNet, x, chunk: int = 500) -> Iterator[Tensor]:

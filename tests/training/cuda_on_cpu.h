@@ -45,6 +45,15 @@ static bool __any_sync(unsigned, bool vote) {
     meet();
     return any;
 }
+static unsigned __ballot_sync(unsigned, bool vote) {
+    mail[threadIdx.x] = vote;
+    meet();
+    unsigned all = 0;
+    for (int k = 0; k < 32; k++) all |= (unsigned)(mail[threadIdx.x / 32 * 32 + k] != 0) << k;
+    meet();
+    return all;
+}
+#define __popc(x) __builtin_popcount(x)
 #define __expf(x) expf(x)
 #define __fdividef(a, b) ((a) / (b))
 
