@@ -46,3 +46,13 @@ def test_a_class_is_the_same_for_the_same_seed_and_a_wrong_row_is_found(tmp_path
     assert "no note says 'longer than'" in differences(lambda made: made[0].update(notes=""))[0]
     assert "points to be read" in differences(lambda made: made[0].update({"to be read": "0"}))[0]
     assert "not handed in" in differences(lambda made: made.append(made[0] | {"handed in as": "x"}))[0]
+
+
+def test_a_class_that_is_there_goes_on_and_says_so(tmp_path, monkeypatch, capsys):
+    classroom.make_class(tmp_path, 6)
+    asked = []
+    monkeypatch.setattr(classroom.grade, "main", lambda words: asked.append(words) or 1)
+    assert classroom.main([str(tmp_path), "--size", "30"]) == 1
+    assert "holds a class of 6 already" in capsys.readouterr().out
+    assert len(list((tmp_path / "submissions").iterdir())) == 6
+    assert asked[0][:2] == ["ps2", str(tmp_path / "submissions")]

@@ -198,6 +198,8 @@ def main(argv: list[str] | None = None) -> int:
     folder = arguments.folder
     if not (folder / SAID).is_file():
         make_class(folder, arguments.size, arguments.seed)
+    elif (there := len(list((folder / "submissions").iterdir()))) != arguments.size:
+        print(f"{folder} holds a class of {there} already, which goes on; for one of {arguments.size} remove the folder first")
     out = ("--out", folder / "grades", "--roster", folder / "roster.csv")
     command = ("ps2", folder / "submissions", *out, "--jobs", arguments.jobs, "--shield", arguments.shield)
     if grade.main([str(word) for word in command]):

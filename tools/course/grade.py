@@ -281,7 +281,9 @@ def main(argv: list[str] | None = None) -> int:
         print(f"{row['student']:<{wide}}  {row['total']:>5} of {row['of']}  {row['to be read']:>4} to be read  {said}")
     print(f"the table: {out / 'grades.csv'}\nthe feedback: {out / 'feedback'}")
     if any(row["to be read"] != "0" for row in found):
-        print(f"texts to be read: make read SET={arguments.set}, or write scores into {out / 'by_hand.csv'} and make grade again")
+        ours = out == (ROOT / "_grades" / arguments.set).resolve()
+        desk = f"make read SET={arguments.set}" if ours else f"python -m tools.course.reading {arguments.set} --out {out}"
+        print(f"texts to be read: {desk}, or write scores into {out / 'by_hand.csv'} and grade again")
     return 0
 
 
