@@ -21,7 +21,7 @@ from .runner import device, short
 
 DATA, PAIRS, HALVINGS, GRIDS, POINTS = "cifar10", 40, 24, 2, 8
 PLACES, COPIES = ("photograph", "elsewhere"), ("as trained", "16 bits", "not shared")
-SAME = 1e-9  # Jacobians that are no further apart, relative to their size, are equal up to rounding
+SAME, NEAR = 1e-9, 1e-2  # Jacobians that are no further apart, relative to their size: equal up to rounding; or one for the eye
 
 
 def cells() -> list[dict]:
@@ -49,6 +49,12 @@ def cell(kind: str, pairs: int = PAIRS, runs: int = image_nets.RUNS) -> dict:
             )
             result["cost"].setdefault(optimizer, []).append(short(cost(net), 2))
     return result
+
+
+def missed(found: dict, kinds=("idle", "relu", "pooling"), part=slice(None)) -> float:
+    """The share of creases of some kinds, all or a part of each, at which Jacobians are so near that they count as one."""
+    gaps = np.concatenate([np.asarray(found[k], float)[part] for k in kinds])
+    return float((gaps <= NEAR).mean()) if len(gaps) else float("nan")
 
 
 # ---- copies --------------------------------------------------------------------------------------------------------------------

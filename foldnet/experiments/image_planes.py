@@ -92,11 +92,10 @@ def started(data: str) -> dict:
 
 
 def against(first: dict, second: dict) -> dict:
-    """Runs in pairs from equal starts: the fewest `pieces` of all, and ends of the 95 percent intervals of two ratios, first to
-    second: of pieces (lower end) and of `jump` (upper end)."""
+    """Runs in pairs from equal starts: ends of the 95 percent intervals of two ratios, first to second: of `pieces` (lower end)
+    and of `jump` (upper end)."""
     more, turn = (np.log(np.divide(first[name], second[name])) for name in ("pieces", "jump"))
     return {
-        "fewest pieces": int(min(*first["pieces"], *second["pieces"])),
         "SGD / AdamW, lower end": float(np.exp(lower_end(more))),
         "jump SGD / AdamW, upper end": float(np.exp(-lower_end(-turn))),
     }

@@ -97,3 +97,11 @@ def test_a_cell_has_creases_grids_and_cost(monkeypatch):
     assert all(c > 0 for c in found["cost"]["sgd"])
     half = run.halved(ConvNet.random((2,), 3))
     assert (half.weights[0] == half.weights[0].half().double()).all()
+
+
+def test_the_share_of_missed_creases():
+    found = {"idle": [0.0, 0.0], "relu": [], "pooling": [0.005, 0.02]}
+    assert run.missed(found) == 0.75
+    assert run.missed(found, ("pooling",)) == 0.5
+    assert run.missed(found, part=slice(1, None)) == 0.5
+    assert np.isnan(run.missed(found, ("relu",)))

@@ -69,7 +69,6 @@ def test_pairs_of_runs_are_compared_and_one_exchanged_pair_weakens_it():
     found = run.against(many, few)
     ratio = np.log([2, 2, 2.2])
     low = ratio.mean() - 4.303 * ratio.std(ddof=1) / 3**0.5  # Student, two degrees of freedom
-    assert found["fewest pieces"] == 10
     assert found["SGD / AdamW, lower end"] == pytest.approx(np.exp(low), rel=1e-3)
     turn = np.log([0.1 / 0.2, 0.1 / 0.22, 0.12 / 0.2])
     high = turn.mean() + 4.303 * turn.std(ddof=1) / 3**0.5
