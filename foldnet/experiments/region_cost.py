@@ -6,7 +6,9 @@ The stored run behind the plot of the cost in geometry/polytopes and the numbers
 from __future__ import annotations
 
 import time
+from concurrent.futures import ProcessPoolExecutor
 from itertools import pairwise
+from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
@@ -25,23 +27,26 @@ def cells() -> list[dict]:
 
 
 def cell(width: int, depth: int, reach: float) -> dict:
-    """The number of regions in [-reach, reach]^2, processor seconds in one thread (least of several) and peak memory in bytes.
-
-    The memory is what the process took at most beyond what it held before: little where earlier cells have left enough, nan where
-    the system does not tell.
-    """
+    """The number of regions in [-reach, reach]^2, processor seconds in one thread (least of several) and peak memory in bytes."""
     net, window = network(width, depth), reach * np.array(SQUARE)
     regions(network(64), threads=1)  # large enough to fall into parts: every kernel is compiled before the clock runs
-    before, again = _peak(reset=True), True
     faces, seconds = 0, []
-    while again:
+    while sum(seconds) < 2 and len(seconds) < 20:
         start = time.process_time()
         faces = len(regions(net, window, threads=1))
         seconds.append(time.process_time() - start)
-        if len(seconds) == 1:
-            peak = float(np.maximum(0.0, _peak() - before))  # what was freed meanwhile may be more
-        again = sum(seconds) < 2 and len(seconds) < 20
-    return {"faces": faces, "seconds": min(seconds), "bytes": peak}
+    with ProcessPoolExecutor(1, get_context("spawn")) as alone:  # in this process earlier cells have left memory to use again
+        held = alone.submit(memory, width, depth, reach).result()
+    return {"faces": faces, "seconds": min(seconds), "bytes": held}
+
+
+def memory(width: int, depth: int, reach: float) -> float:
+    """Bytes that the process takes at most beyond what it held before; nan where the system does not tell."""
+    net, window = network(width, depth), reach * np.array(SQUARE)
+    regions(network(*DEEP), WINDOWS[0] * np.array(SQUARE), threads=1)  # the code of the kernels is not counted
+    before = _peak(reset=True)
+    regions(net, window, threads=1)
+    return float(np.maximum(0.0, _peak() - before))
 
 
 def network(width: int, depth: int = 3) -> ReLUNet:
