@@ -57,7 +57,6 @@ class DeepSpline:
         return networks.bincount(minlength=len(self.outermost)).reshape(self.batch_shape)
 
 
-@torch.no_grad()
 def deep_spline(net: ReLUNet) -> DeepSpline:
     """All breakpoints and kinks of a (leaky) ReLU network of one input and one output, or of a batch, in float64."""
     theta = _parameters(net)
@@ -316,9 +315,11 @@ def _without(rows: Tensor, left_out: Tensor) -> Tensor:
 
 def _parameters(net: ReLUNet) -> Tensor:
     """All parameters in float64, `(networks, P)`."""
-    if net.sizes[0] != 1 or net.sizes[-1] != 1 or len(net.sizes) < 3:
+    sizes = net.sizes
+    if sizes[0] != 1 or sizes[-1] != 1 or len(sizes) < 3:
         raise ValueError(f"a network of one input, one output and at least one hidden layer is needed; got {net}")
-    theta = net.vector().detach().double().reshape(-1, net.parameter_count)
+    theta = net.vector().detach().double()
+    theta = theta.reshape(-1, theta.shape[-1])
     if not isfinite(theta.sum().item()) and not theta.isfinite().all():  # the sum is quicker, but may overflow
         raise ValueError("a network with weights that are NaN or infinite has no breakpoints: did its training diverge?")
     return theta
