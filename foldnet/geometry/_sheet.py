@@ -37,9 +37,9 @@ class Sheet(NamedTuple):
     @classmethod
     def whole(cls, window: np.ndarray, values: np.ndarray) -> Sheet:
         """The window as one face, with these values at its corners."""
-        m = np.arange(len(window))
-        edges, beside = np.sort(np.stack([m, np.roll(m, -1)], 1), axis=1), np.zeros((len(m), 2), np.int64)
-        beside[:, 1], beside[-1] = -1, (-1, 0)
+        last, m = len(window) - 1, np.arange(len(window))
+        edges = np.array([*((i, i + 1) for i in range(last)), (0, last)])
+        beside = np.array([(0, -1)] * last + [(-1, 0)])
         return cls(window, values, np.array([0, len(m)]), m, m, edges, -1 - m, beside, np.zeros((1, 0), np.uint64))
 
 
@@ -68,13 +68,16 @@ class Drawing:
         layers = [a if a.ndim < 2 else np.ascontiguousarray(a.T) for a in (weight, bias, *above)]
         if len(self.sheets) == 1:
             self.whole = self.sheets[0]
-        limits = self._limits(left)
+        limits, old = self._limits(left), list(self.sheets)
+        self.sheets = []
 
         def one(i: int) -> tuple[Sheet, np.ndarray, np.ndarray, np.ndarray]:
-            sheet, run = (self.whole, limits[i : i + 2]) if limits else (self.sheets[i], (0, 0))
+            sheet, run = (self.whole, limits[i : i + 2]) if limits else (old[i], (0, 0))
             before, room = sum(done), self.rooms.pop() if self.rooms else np.empty(0)
             how = self.gate, self.leak, *layers, snap, self.base, self.most - before
             new, names, border, largest, room = draw(*run, self.frame, *sheet, *how, room)
+            if not limits:
+                sheet = old[i] = None  # freed here, by several threads, and not by one at the end
             self.rooms.append(room)
             new = Sheet(*new)
             done.append(len(new.bits))
@@ -84,8 +87,9 @@ class Drawing:
                 raise ValueError(FOLDED)
             return new, names, border, largest
 
-        sizes = np.diff(limits) if limits else [len(sheet.vertices) for sheet in self.sheets]
-        self.sheets, names, self.borders, largest = zip(*self._each(one, sizes))
+        sizes = np.diff(limits) if limits else [len(sheet.vertices) for sheet in old]
+        sheets, names, self.borders, largest = zip(*self._each(one, sizes))
+        self.sheets = list(sheets)
         self.names = names if limits else self.names
         self.gate, self.largest, self.base = self.leak, np.max(largest, axis=0), self.base + len(bias)
 
@@ -166,5 +170,7 @@ if hasattr(os, "register_at_fork"):
 
 def _before(counts: Iterable) -> np.ndarray:
     """How many come before each, and the sum at the end."""
-    counts = np.array(list(counts), dtype=np.int64)
-    return np.concatenate([np.zeros_like(counts[:1]), np.cumsum(counts, axis=0)])
+    counts = np.array([*counts], dtype=np.int64)
+    before = np.zeros((len(counts) + 1, *counts.shape[1:]), np.int64)
+    np.cumsum(counts, axis=0, out=before[1:])
+    return before

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from cmath import phase
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import numpy as np
 import torch
@@ -25,7 +26,8 @@ def regions(net: ReLUNet, window=SQUARE, most: int = MOST_FACES, threads: int | 
     _refuse(net, most, threads)
     frame = convex(window)
     *layers, output = ([a.detach().double().cpu().numpy() for a in layer] for layer in zip(net.weights, net.biases))
-    if not all(np.isfinite(a.sum()) or np.isfinite(a).all() for layer in (*layers, output) for a in layer):  # a sum is quicker
+    numbers = [a for layer in (*layers, output) for a in layer]
+    if not np.isfinite(sum(a.sum() for a in numbers)) and not all(np.isfinite(a).all() for a in numbers):  # a sum is quicker
         raise ValueError("a network with weights that are NaN or infinite has no regions: did its training diverge?")
     blank = Sheet.whole(frame, frame if layers else frame @ output[0].T + output[1])
     drawing = Drawing(blank, len(frame), net.leak, most, threads)
@@ -136,12 +138,14 @@ def convex(window) -> np.ndarray:
     corners = np.array(window, dtype=np.float64)
     if corners.ndim != 2 or corners.shape[1] != 2 or len(corners) < 3 or not np.isfinite(corners).all():
         raise ValueError(f"a window is a convex polygon, at least three finite corners (m, 2); got shape {corners.shape}")
-    way = (np.append(corners[1:], corners[:1], 0) - corners) @ [1, 1j]
-    way /= max(np.abs(way).max(), 1e-300)
-    turn = way.conj() * np.append(way[1:], way[0])  # as complex numbers: their angles
-    if (turn.imag < 0).all():
+    points = [complex(x, y) for x, y in corners.tolist()]  # plain numbers: a window has few corners
+    way = [b - a for a, b in pairwise([*points, points[0]])]
+    scale = max(*map(abs, way), 1e-300)
+    way = [w / scale for w in way]
+    turn = [a.conjugate() * b for a, b in pairwise([*way, way[0]])]  # as complex numbers: their angles
+    if all(t.imag < 0 for t in turn):
         return np.ascontiguousarray(corners[::-1])
-    around = np.angle(turn).sum() if (turn.imag > 0).all() else np.inf
+    around = sum(map(phase, turn)) if all(t.imag > 0 for t in turn) else np.inf
     if not around < 2 * np.pi + 1e-6:
         raise ValueError("a window is convex, with its corners in order around it and none on the line between two others")
     return corners
