@@ -73,8 +73,9 @@ def _by_kernel(theta: Tensor, net: ReLUNet) -> DeepSpline:
 
     def work(first: int) -> DeepSpline:
         found = splines(numbers, theta.shape[1], sizes, net.leak, TOLERANCE, first, min(first + step, count))
-        network, real, kink, rows, flags, outermost = map(torch.from_numpy, found)
-        return DeepSpline(net.batch_shape, network, *real.unbind(), kink, *rows.unbind(), *flags.unbind(), outermost)
+        network, real, kink, rows, flags, outermost = found
+        columns = map(torch.from_numpy, (network, *real, kink, *rows, *flags, outermost))
+        return DeepSpline(net.batch_shape, *columns)
 
     if threads == 1:
         return work(0)
