@@ -50,6 +50,12 @@ SEEN = """() => {
 }"""
 
 
+def resize(page, width: int, height: int) -> None:
+    """A window that is full screen has no size of its own: it is left first."""
+    page.evaluate("() => document.fullscreenElement && document.exitFullscreen()")
+    page.set_viewport_size({"width": width, "height": height})
+
+
 class Monkey:
     """One who uses what there is, at random: `act` does one thing and says what."""
 
@@ -97,7 +103,7 @@ class Monkey:
         if self.random.random() < 0.04:
             width = self.random.choice([320, 390, 700, 1280])
             self.did.append(f"width {width}")
-            self.page.set_viewport_size({"width": width, "height": 900})
+            resize(self.page, width, 900)
 
     def drag(self, target) -> None:
         if not (box := target.bounding_box()):  # a training that plays has taken it away
@@ -135,7 +141,7 @@ def test_whatever_one_does_it_shows_numbers_and_goes_on(show, name):
         assert window.page.evaluate(SEEN) == [], monkey.did[-3:]
     for pause in window.button("Pause").all():
         pause.click()
-    window.page.set_viewport_size({"width": 900, "height": 1000})
+    resize(window.page, 900, 1000)
     again = show(name, anchor=link(window))
     assert numbers(again) == numbers(window)
     assert settled(again.state()) == settled(window.state())
