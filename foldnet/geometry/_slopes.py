@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import conv2d
 
+from ..nets import ReLUNet
 from . import _slope_kernel as kernel
 from .vision import ConvNet
 
@@ -91,3 +92,37 @@ class _Desk:
             kernel.back(rows, self.lanes, height, width, self.first[layer], vectors, *lists)
             vectors = self.target[layer]
         kernel.spread(vectors, len(self.lanes), slopes.reshape(len(slopes), self.shapes[0][0], -1))
+
+
+# ---- one hidden layer ----------------------------------------------------------------------------------------------------------
+
+TILE, TILES, FIVE = 16, 4, 5  # pixels in one sum, such sums that go through all images together, outputs at a time
+FOREST = 1000  # images that share a tree
+TURNS = 2  # switches on the way from the root to any image, in neurons
+
+
+def of_hidden_layer(net: ReLUNet, x: Tensor, slopes: Tensor) -> None:
+    """Writes the slopes `(n, out, pixels)` of one network with one hidden layer at points `(n, pixels)`, sixteen pixels at least.
+
+    Patterns of images stand in a tree, each beside a near one, and its slopes are those of its parent and what the neurons that
+    switch add. On the way from the root there are m such terms, m <= TURNS * neurons, and each is rounded once: no slope is off
+    by more than m u / (1 - m u) times the sum of |v w| over all neurons, u half a unit of the last place, where a product of
+    matrices promises half of that. (With a leak the root is such a product, and three stands for two.)
+    """
+    (first, above), outputs, pixels, neurons = (w.detach() for w in net.weights), *net.sizes[::-2], net.sizes[1]
+    on = (x.detach() @ first.T + net.biases[0].detach() > 0).numpy()
+    root = (net.leak * (above @ first)).numpy()
+    places = np.minimum(np.arange(0, pixels, TILE), pixels - TILE)
+    weights = np.stack([first[:, p : p + TILE].reshape(-1).numpy() for p in places])
+    switched = ((1 - net.leak) * above.T).contiguous()
+    factors = torch.stack([switched, -switched]).reshape(-1).numpy()
+    rows, lanes = (0,) * min(FIVE, outputs), (0,) * TILE
+
+    def work(begin: int, end: int) -> None:
+        order, parent, start, who = kernel.tree(on[begin:end], TURNS * neurons)
+        neuron = np.where(who < 0, -1 - who, who)
+        lists = neuron * TILE, (neuron + neurons * (who < 0)) * outputs, weights, places, factors, root
+        kernel.along(rows, lanes, order, parent, start, *lists, slopes[begin:end].numpy(), TILES)
+
+    threads = min(torch.get_num_threads(), numba.config.NUMBA_NUM_THREADS)  # ty: ignore[missing-attribute]
+    shared(work, len(x), min(FOREST, -(-len(x) // threads)))

@@ -214,16 +214,18 @@ def pattern(net: ReLUNet | ConvNet, x) -> Tensor:
 def jacobian(net: ReLUNet | ConvNet, x) -> Tensor:
     """The slopes of all outputs at each image, `(*batch, n, out, pixels)`, in closed form: all outputs go back at once.
 
-    Many images of a convolutional network go through a kernel that multiplies what is on alone: the same sums in another order.
+    Many images go through kernels: of a convolutional network what is on is multiplied alone, the same sums in another order; of
+    one with a hidden layer, on a processor, an image differs from one with a similar pattern by the neurons that switch between
+    them (`_slopes.of_hidden_layer` says how large rounding can become).
     """
-    if isinstance(net, ReLUNet):
-        return net.jacobian(x)
     x = net.points(x)
     if many := _many(net, x):
         slopes = x.new_empty(*net.batch_shape, x.shape[-2], net.sizes[-1], net.sizes[0])
         for one in np.ndindex(net.batch_shape):
             many(net[one] if one else net, x[one] if x.ndim > 2 else x, slopes[one])
         return slopes
+    if isinstance(net, ReLUNet):
+        return net.jacobian(x)
     n, many, outputs = x.shape[-2], math.prod(net.batch_shape), net.sizes[-1]
     _, places, on = net.pieces(x)
     # every output of every image is an image of its own: (n, out, B * channels, height, width)
@@ -242,18 +244,23 @@ def jacobian(net: ReLUNet | ConvNet, x) -> Tensor:
     return back.reshape(n, outputs, many, -1).permute(2, 0, 1, 3).reshape(*net.batch_shape, n, outputs, net.sizes[0])
 
 
-def _many(net: ConvNet, x: Tensor):
-    """What writes the slopes of a network at many images, if there is such a kernel and it pays."""
-    kernels = sum(w[..., 0, 0].numel() * SIDE**2 * math.prod(shape[1:]) for w, shape in zip(net.weights[:-1], net.shapes))
-    if net.dtype not in (torch.float32, torch.float64) or kernels * net.sizes[-1] * x.shape[-2] <= WORTH:
+def _many(net: ReLUNet | ConvNet, x: Tensor):
+    """What writes the slopes of one network at many images, if there is such a kernel and it pays."""
+    if isinstance(net, ConvNet):
+        work = sum(w[..., 0, 0].numel() * SIDE**2 * math.prod(shape[1:]) for w, shape in zip(net.weights[:-1], net.shapes))
+    else:
+        work = net.weights[0].numel() if len(net.weights) == 2 and net.sizes[0] >= 16 else 0
+    if net.dtype not in (torch.float32, torch.float64) or work * net.sizes[-1] * x.shape[-2] <= WORTH:
         return None
-    if net.device.type == "cuda":
+    if net.device.type == "cuda" and isinstance(net, ConvNet):
         from . import _slopes_cuda
 
         return _slopes_cuda.of_convolutions if _slopes_cuda.fits(net) else None
+    if net.device.type != "cpu":
+        return None
     from . import _slopes  # numba, which takes a second, only where it pays
 
-    return _slopes.of_convolutions if net.device.type == "cpu" else None
+    return _slopes.of_convolutions if isinstance(net, ConvNet) else _slopes.of_hidden_layer
 
 
 def jacobians(net: ReLUNet | ConvNet, x, chunk: int = 500) -> Iterator[Tensor]:

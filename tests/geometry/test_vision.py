@@ -81,6 +81,54 @@ def test_the_kernel_for_many_images_gives_the_same_slopes(name, dtype, gap, monk
     assert (found - expected).abs()[alike].max() < gap * expected.abs().max()
 
 
+@pytest.mark.parametrize(("dtype", "leak", "batch"), [(torch.float32, 0.0, ()), (torch.float64, 0.1, (2,))])
+def test_slopes_along_a_tree_of_patterns_keep_the_promised_precision(dtype, leak, batch, monkeypatch):
+    from foldnet.geometry import _slopes
+
+    nets = ReLUNet.random((37, 70, 7), leak=leak, batch=batch, seed=3, dtype=dtype)
+    rng = np.random.default_rng(1)
+    walk = np.cumsum(0.1 * rng.normal(size=(300, 37)), 0)  # near ones switch few neurons: long chains
+    x = torch.as_tensor(walk[rng.permutation(300)]).to(dtype)
+    monkeypatch.setattr(_slopes, "FOREST", 170)
+    plain = jacobian(nets, x)
+    monkeypatch.setattr(vision, "WORTH", 0)
+    found = jacobian(nets, x)
+    assert found.shape == plain.shape
+    for one in np.ndindex(batch):
+        net = nets[one] if one else nets
+        (w, v), on = (p.double() for p in net.weights), (net.preactivations(x)[0] > 0).double()
+        exact = torch.einsum("oh,nh,hi->noi", v, on + leak * (1 - on), w)
+        terms = 70 * (_slopes.TURNS + (leak > 0)) * torch.finfo(dtype).eps / 2
+        bound = terms / (1 - terms) * (v.abs() @ w.abs())
+        if dtype == torch.float32:
+            assert ((found[one].double() - exact).abs() <= bound).all()
+            own = (plain[one].double() - exact).abs().max()
+            assert (found[one].double() - exact).abs().max() < 4 * own
+        else:
+            assert ((found[one] - exact).abs() <= 2 * bound).all()
+
+
+def test_the_tree_has_near_parents_and_short_ways():
+    from foldnet.geometry import _slope_kernel
+
+    rng = np.random.default_rng(2)
+    on = np.cumsum(rng.random((200, 70)) < 0.02, 0) % 2 == 1
+    for most in (70, 140):
+        order, parent, start, who = _slope_kernel.tree(on, most)
+        assert sorted(order) == list(range(200))
+        built, depth = {-1: np.zeros(70, bool)}, {-1: 0}
+        for step, i in enumerate(order):
+            moves = who[start[step] : start[step + 1]]
+            row = built[parent[step]].copy()
+            assert (row[moves[moves >= 0]] == 0).all()
+            assert (row[-1 - moves[moves < 0]] == 1).all()
+            row[np.where(moves < 0, -1 - moves, moves)] ^= True
+            built[i], depth[i] = row, depth[parent[step]] + len(moves)
+            assert (row == on[i]).all()
+        assert max(depth.values()) <= most
+        assert len(who) < 10 * 200 < on.sum()
+
+
 def test_the_kernel_for_many_images_at_ties_and_in_threads(monkeypatch):
     net = NETS["pool, ReLU"]
     x = images(net, 40)
