@@ -26,6 +26,7 @@ NO_CODE = re.compile(r'''[\])},:]*|([a-z_]+=)?[rf]?("[^"]*"|\'[^\']*\')[,)]*''')
 MOST_LINES, MOST_BYTES, MOST_EXPLORE_BYTES, MOST_FRAMES = 25, 3_000_000, 1_000_000, 60
 MACHINE = re.compile(r"(?<![\w<.])(/home/|/root\b|/tmp\b|/work/|/Users/|/content/|[A-Z]:\\+Users\b)|site-packages|dist-packages")
 TITLE = re.compile(r"# @title (\S.*)")
+DARK = re.compile(r"<figcaption[^>]*>(?:(?!</figcaption>).)*?\b(black|white)\b", re.DOTALL | re.IGNORECASE)
 BASE64 = re.compile(r"base64,[A-Za-z0-9+/=\s]+")
 
 
@@ -229,6 +230,14 @@ def pictures_have_alt_text(nb: Notebook) -> Iterator[str]:
             yield f"cell {i}: a bare {bare[0]} without alt text: show figures with plots.show"
     for i, html in [*nb.html(), *nb.markdown]:
         yield from (f"cell {i}: {problem}" for problem in alt.problems(html))
+
+
+@rule
+def captions_hold_in_the_dark(nb: Notebook) -> Iterator[str]:
+    """A drawing turns over in the dark: a caption that calls a mark of it black or white is wrong there."""
+    for i, html in nb.html():
+        if "data:image/svg" in html and (word := DARK.search(html)):
+            yield f"cell {i}: the caption says {word[1]!r}, and a drawing turns over in the dark: name a shape or a colour"
 
 
 @rule

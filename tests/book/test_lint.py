@@ -52,6 +52,11 @@ BROKEN = [
     ("pictures_have_alt_text", "says little", lambda m, c: [*c, m.html('<img alt="a figure" src="data:,">')]),
     ("pictures_have_alt_text", "without alt", lambda m, c: [*c, m.code("1", m.explore(alt='<img src="data:,{k}">'))]),
     ("pictures_have_alt_text", "without alt", lambda m, c: [*c, m.markdown('<p><img src="data:,"></p>')]),
+    (
+        "captions_hold_in_the_dark",
+        "says 'Black'",
+        lambda m, c: [*c, m.html('<img alt="a line of one neuron" src="data:image/svg+xml,"><figcaption>Black: f</figcaption>')],
+    ),
     ("is_light", "3.1 MB", lambda m, c: [*c, m.code("1", m.shown(text__plain="x" * 3_100_000))]),
     ("is_light", "explores have", lambda m, c: [*c, m.code("1", m.explore(alt=m.IMG + "x" * 500_000))]),
     ("is_light", "61 frames", lambda m, c: [*c, m.code("1", m.explore(frames=61))]),
