@@ -21,7 +21,7 @@ def regions(net: ReLUNet, window=SQUARE, most: int = MOST_FACES, threads: int | 
     """The complex of one network of two inputs in a convex window `(m, 2)`, exactly: every activation pattern once.
 
     Computed in float64, in as many threads as torch has, or `threads`. Memory is about 8 bytes for each face and neuron of the
-    widest layer, four to five times over. More than `most` faces are refused. The first call compiles for a while.
+    widest layer, three times over. More than `most` faces are refused. The first call compiles for a while.
     """
     _refuse(net, most, threads)
     frame = convex(window)

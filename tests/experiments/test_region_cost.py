@@ -23,4 +23,4 @@ def test_the_stored_cost_is_near_linear_up_to_a_million_regions():
     many = faces > 10_000
     slope = np.polyfit(np.log(faces[many]), np.log(seconds[many]), 1)[0]
     assert 0.9 < slope < 1.1
-    assert (held / faces)[many].max() < 5 * 8 * region_cost.DEEP[0]
+    assert (held / faces)[many].max() < 3.5 * 8 * region_cost.DEEP[0]
