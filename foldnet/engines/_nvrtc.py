@@ -26,7 +26,9 @@ class KernelError(RuntimeError):
 
 
 def kernel(source: str, device: torch.device):
-    """The function `train` of this text on that device: call it with a ctypes structure, how many blocks, how many threads."""
+    """The function `train` of this text on that device: call it with a ctypes structure, how many blocks, how many threads.
+
+    It has come to an end when the call does, unless it is told not to `wait`: then what comes next on the stream waits."""
     with torch.cuda.device(device):
         index = torch.cuda.current_device()
     return _loaded(source, index)
@@ -42,7 +44,7 @@ def _loaded(source: str, index: int):
         _ask(driver.cuModuleLoadData(ctypes.byref(module), image), "the driver does not load the kernel")
         _ask(driver.cuModuleGetFunction(ctypes.byref(function), module, b"train"), "the kernel has no function")
 
-    def start(task: ctypes.Structure, blocks: int, threads: int) -> None:
+    def start(task: ctypes.Structure, blocks: int, threads: int, wait: bool = True) -> None:
         with torch.cuda.device(index):
             _make_current(driver, index)
             stream = torch.cuda.current_stream()
@@ -50,7 +52,8 @@ def _loaded(source: str, index: int):
             sizes = (blocks, 1, 1, threads, 1, 1, 0)
             started = driver.cuLaunchKernel(function, *sizes, ctypes.c_void_p(stream.cuda_stream), arguments, None)
             _ask(started, "the kernel does not start")
-            stream.synchronize()
+            if wait:
+                stream.synchronize()
 
     return start
 

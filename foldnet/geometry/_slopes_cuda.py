@@ -7,11 +7,12 @@ from pathlib import Path
 
 import torch
 from torch import Tensor
+from torch.nn.functional import pad
 
 from ..engines._nvrtc import kernel
 from .vision import ConvNet
 
-PORTION = 512  # images at a time: slopes of all layers but the first stand in memory
+PORTION = 2048  # images at a time: slopes of all layers but the first stand in memory
 WARPS, MEMORY, SUMS = 8, 48 * 1024, 64  # of a block, bytes that it shares, sums of a thread
 TEXT = Path(__file__).parents[1] / "engines" / "kernels" / "slopes.cu"
 
@@ -25,17 +26,18 @@ class Task(ctypes.Structure):
 def fits(net: ConvNet) -> bool:
     """Whether sums and lists of every convolution find a place on the GPU."""
     outputs, real = net.sizes[-1], 4 if net.dtype == torch.float32 else 8
+    padded, teams = -(-outputs // 4) * 4, max(32 // outputs, 1)
     for layer, ((channels, _, width), (given, *_)) in enumerate(zip(net.shapes, net.shapes[1:])):
-        sums = channels * outputs
-        if sums > 32 * SUMS or WARPS * 32 * given + (WARPS if layer else width) * sums * real > MEMORY:
+        stage = WARPS * channels * padded if layer else width * teams * channels * outputs
+        if max(padded, channels if not layer else 0) > SUMS or WARPS * 32 * given + stage * real > MEMORY:
             return False
     return True
 
 
 def of_convolutions(net: ConvNet, x: Tensor, slopes: Tensor) -> None:
     """Writes the slopes `(n, out, pixels)` of one network that `fits` at images `(n, pixels)`."""
-    outputs = net.sizes[-1]
-    last = net.weights[-1].T.unflatten(0, net.shapes[-1]).permute(1, 2, 0, 3).contiguous()  # row, column, channel, output
+    outputs = -(-net.sizes[-1] // 4) * 4  # slopes are read four at a time
+    last = pad(net.weights[-1].T.unflatten(0, net.shapes[-1]).permute(1, 2, 0, 3), (0, outputs - net.sizes[-1])).contiguous()
     weights = [w.permute(0, 2, 3, 1).contiguous() for w in net.weights[:-1]]
     kernels = [kernel(source(net, layer), x.device) for layer in range(len(weights))]
     for first in range(0, len(x), PORTION):
@@ -44,11 +46,12 @@ def of_convolutions(net: ConvNet, x: Tensor, slopes: Tensor) -> None:
         vectors, step = last, 0
         for layer in reversed(range(len(weights))):
             channels, height, width = net.shapes[layer]
-            choice = (places[layer] // width % 2 * 2 + places[layer] % width % 2).masked_fill_(~on[layer], -1)
-            winner = choice.to(torch.int8).permute(0, 2, 3, 1).contiguous()
+            place = places[layer].int()
+            choice = (place // width % 2 * 2 + place % width % 2).to(torch.int8).masked_fill_(~on[layer], -1)
+            winner = choice.permute(0, 2, 3, 1).contiguous()
             target = slopes[first : first + len(part)] if not layer else x.new_empty(len(part), height, width, channels, outputs)
             pointers = (t.data_ptr() for t in (winner, vectors, weights[layer], target))
-            kernels[layer](Task(*pointers, step), len(part) * height, 32 * WARPS)
+            kernels[layer](Task(*pointers, step), len(part) * height, 32 * WARPS, wait=False)
             vectors, step = target, target[0].numel()
 
 

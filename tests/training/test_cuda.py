@@ -45,7 +45,7 @@ def built(tmp_path_factory):
             how = [COMPILER, "-std=c++17", "-O1", "-w", "-fPIC", "-shared", "-o", str(library), str(folder / f"{name}.cpp")]
             subprocess.run(how, check=True, timeout=600)
             known[name] = ctypes.CDLL(str(library)).launch
-        return lambda task, blocks, threads: known[name](ctypes.byref(task), blocks, threads)
+        return lambda task, blocks, threads, wait=True: known[name](ctypes.byref(task), blocks, threads)
 
     return make
 

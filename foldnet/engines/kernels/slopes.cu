@@ -14,16 +14,46 @@ typedef REAL real;
 
 struct Task {
     const signed char *winner;  // (images, H / 2, W / 2, D): which of its four numbers a pooling takes, row by row; -1 for 0
-    const real *vectors;        // (images or 1, H / 2, W / 2, D, OUT): the slopes of what the pooling leaves
+    const real *vectors;        // (images or 1, H / 2, W / 2, D, V): the slopes of what the pooling leaves, V >= OUT for each
     const real *weights;        // (D, 3, 3, C)
-    real *target;               // (images, H, W, C, OUT), but (images, OUT, C, H, W) at the first convolution
+    real *target;               // (images, H, W, C, V), but (images, OUT, C, H, W) at the first convolution
     long long step;             // from the vectors of an image to those of the next
 };
 
-constexpr int WARPS = 8, SUMS = C * OUT, EACH = (SUMS + 31) / 32, ROWS = H / 2, COLUMNS = W / 2;
+constexpr int WARPS = 8, SUMS = C * OUT, ROWS = H / 2, COLUMNS = W / 2, QUADS = (OUT + 3) / 4, V = 4 * QUADS;
+constexpr int WIDE = (C + 31) / 32;                  // channels of a lane, where a lane has all outputs of its channels
+constexpr int TEAMS = OUT < 32 ? 32 / OUT : 1;       // teams of lanes, where a lane has all channels of its output
+
+struct __align__(16) Quad {
+    real a, b, c, d;
+};
 
 __shared__ int factor[WARPS][4 * D], vector[WARPS][4 * D];
-__shared__ real stage[FIRST ? W * SUMS : WARPS * SUMS];
+__shared__ __align__(16) real stage[FIRST ? W * TEAMS * SUMS : WARPS * C * V];
+
+// Those of the winners around a place that lie in its window: how many, where their weights are and where their slopes.
+__device__ __forceinline__ int listed(const signed char *winner, int y, int x, int warp, int lane) {
+    int count = 0;
+    for (int cell = 0; cell < 4; cell++) {
+        const int row = (y - 1 + (cell & 2)) >> 1, column = (x - 1 + 2 * (cell & 1)) >> 1;
+        const bool there = row >= 0 && row < ROWS && column >= 0 && column < COLUMNS && x < W;
+        for (int first = 0; first < D; first += 32) {
+            const int c = first + lane, at = (row * COLUMNS + column) * D + c;
+            const int which = there && c < D ? winner[at] : -1;
+            const int up = y + 1 - 2 * row - (which >> 1), left = x + 1 - 2 * column - (which & 1);
+            const bool met = which >= 0 && up >= 0 && up < 3 && left >= 0 && left < 3;
+            const unsigned all = __ballot_sync(0xffffffffu, met);
+            if (met) {
+                const int k = count + __popc(all & ((1u << lane) - 1));
+                factor[warp][k] = (9 * c + 3 * up + left) * C;
+                vector[warp][k] = at * V;
+            }
+            count += __popc(all);
+        }
+    }
+    __syncwarp();
+    return count;
+}
 
 extern "C" __global__ void __launch_bounds__(32 * WARPS, 2) train(const Task task) {
     const int y = blockIdx.x % H, warp = threadIdx.x / 32, lane = threadIdx.x % 32;
@@ -31,51 +61,64 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, 2) train(const Task tas
     const signed char *winner = task.winner + image * ROWS * COLUMNS * D;
     const real *vectors = task.vectors + image * task.step;
     for (int turn = 0; turn < (W + WARPS - 1) / WARPS; turn++) {  // as many turns for each warp: all meet behind the loop
-        const int x = turn * WARPS + warp;
-        int count = 0;
-        for (int cell = 0; cell < 4; cell++) {
-            const int row = (y - 1 + (cell & 2)) >> 1, column = (x - 1 + 2 * (cell & 1)) >> 1;
-            const bool there = row >= 0 && row < ROWS && column >= 0 && column < COLUMNS && x < W;
-            for (int first = 0; first < D; first += 32) {
-                const int c = first + lane, at = (row * COLUMNS + column) * D + c;
-                const int which = there && c < D ? winner[at] : -1;
-                const int up = y + 1 - 2 * row - (which >> 1), left = x + 1 - 2 * column - (which & 1);
-                const bool met = which >= 0 && up >= 0 && up < 3 && left >= 0 && left < 3;
-                const unsigned all = __ballot_sync(0xffffffffu, met);
-                if (met) {
-                    const int k = count + __popc(all & ((1u << lane) - 1));
-                    factor[warp][k] = (9 * c + 3 * up + left) * C;
-                    vector[warp][k] = at * OUT;
-                }
-                count += __popc(all);
-            }
-        }
-        __syncwarp();
-        real sum[EACH];
-        for (int i = 0; i < EACH; i++) sum[i] = 0;
-#pragma unroll 2
-        for (int k = 0; k < count; k++) {
-            const real *w = task.weights + factor[warp][k], *v = vectors + vector[warp][k];
+        const int x = turn * WARPS + warp, count = listed(winner, y, x, warp, lane);
+        if (FIRST) {  // few channels: a lane for each output, and teams that share the winners
+            const int team = lane / OUT, o = lane % OUT;
+            if (team < TEAMS && x < W) {
+                for (int more = o; more < OUT; more += 32) {
+                    real sum[C];
 #pragma unroll
-            for (int i = 0; i < EACH; i++) {
-                const int j = lane + 32 * i < SUMS ? lane + 32 * i : 0;
-                sum[i] += w[j % C] * v[j / C];
+                    for (int c = 0; c < C; c++) sum[c] = 0;
+#pragma unroll 4
+                    for (int k = team; k < count; k += TEAMS) {
+                        const real *w = task.weights + factor[warp][k];
+                        const real v = vectors[vector[warp][k] + more];
+#pragma unroll
+                        for (int c = 0; c < C; c++) sum[c] += w[c] * v;
+                    }
+#pragma unroll
+                    for (int c = 0; c < C; c++) stage[(x * TEAMS + team) * SUMS + more * C + c] = sum[c];
+                }
+            }
+        } else {  // many: a lane for each channel
+            real *out = stage + warp * C * V;
+#pragma unroll
+            for (int i = 0; i < WIDE; i++) {
+                const int c = lane + 32 * i < C ? lane + 32 * i : C - 1;
+                real sum[V];
+#pragma unroll
+                for (int o = 0; o < V; o++) sum[o] = 0;
+#pragma unroll 2
+                for (int k = 0; k < count; k++) {
+                    const real w = task.weights[factor[warp][k] + c];
+                    const Quad *v = (const Quad *)(vectors + vector[warp][k]);
+#pragma unroll
+                    for (int q = 0; q < QUADS; q++) {
+                        const Quad four = v[q];
+                        sum[4 * q] += w * four.a;
+                        sum[4 * q + 1] += w * four.b;
+                        sum[4 * q + 2] += w * four.c;
+                        sum[4 * q + 3] += w * four.d;
+                    }
+                }
+                Quad *quads = (Quad *)(out + c * V);
+#pragma unroll
+                for (int q = 0; q < QUADS; q++) quads[q] = Quad{sum[4 * q], sum[4 * q + 1], sum[4 * q + 2], sum[4 * q + 3]};
+            }
+            __syncwarp();
+            if (x < W) {
+                Quad *to = (Quad *)(task.target + ((image * H + y) * W + x) * C * V);
+                for (int j = lane; j < C * QUADS; j += 32) to[j] = ((const Quad *)out)[j];
             }
         }
-        real *out = stage + (FIRST ? (x < W ? x : 0) : warp) * SUMS;
-        for (int i = 0; i < EACH; i++) {
-            const int j = lane + 32 * i;
-            if (j < SUMS && x < W) out[FIRST ? j : j % C * OUT + j / C] = sum[i];
-        }
-        __syncwarp();
-        if (!FIRST && x < W)
-            for (int j = lane; j < SUMS; j += 32) task.target[((image * H + y) * W + x) * SUMS + j] = out[j];
         __syncwarp();
     }
     __syncthreads();
     if (FIRST)
         for (int j = threadIdx.x; j < SUMS * W; j += 32 * WARPS) {
             const int x = j % W, s = j / W;  // s = output * C + channel
-            task.target[((image * SUMS + s) * H + y) * W + x] = stage[x * SUMS + s];
+            real sum = 0;
+            for (int team = 0; team < TEAMS; team++) sum += stage[(x * TEAMS + team) * SUMS + s];
+            task.target[((image * SUMS + s) * H + y) * W + x] = sum;
         }
 }
