@@ -216,7 +216,7 @@ def jacobian(net: ReLUNet | ConvNet, x) -> Tensor:
 
     Many images go through kernels: of a convolutional network what is on is multiplied alone, the same sums in another order; of
     one with a hidden layer, on a processor, an image differs from one with a similar pattern by the neurons that switch between
-    them (`_slopes.of_hidden_layer` says how large rounding can become).
+    them, and on a GPU tensor cores multiply halves of numbers (`_slopes` and `_slopes_cuda` say how large rounding can become).
     """
     x = net.points(x)
     if many := _many(net, x):
@@ -252,10 +252,13 @@ def _many(net: ReLUNet | ConvNet, x: Tensor):
         work = net.weights[0].numel() if len(net.weights) == 2 and net.sizes[0] >= 16 else 0
     if net.dtype not in (torch.float32, torch.float64) or work * net.sizes[-1] * x.shape[-2] <= WORTH:
         return None
-    if net.device.type == "cuda" and isinstance(net, ConvNet):
+    if net.device.type == "cuda":
         from . import _slopes_cuda
 
-        return _slopes_cuda.of_convolutions if _slopes_cuda.fits(net) else None
+        if isinstance(net, ConvNet):
+            return _slopes_cuda.of_convolutions if _slopes_cuda.fits(net) else None
+        able = net.dtype == torch.float32 and not net.leak and torch.cuda.get_device_capability(net.device) >= (8, 0)
+        return _slopes_cuda.of_hidden_layer if able else None
     if net.device.type != "cpu":
         return None
     from . import _slopes  # numba, which takes a second, only where it pays
