@@ -113,7 +113,7 @@ def of_hidden_layer(net: ReLUNet, x: Tensor, slopes: Tensor) -> None:
     on = (x.detach() @ first.T + net.biases[0].detach() > 0).numpy()
     root = (net.leak * (above @ first)).numpy()
     places = np.minimum(np.arange(0, pixels, TILE), pixels - TILE)
-    weights = np.stack([first[:, p : p + TILE].reshape(-1).numpy() for p in places])
+    weights = first[:, places[:, None] + np.arange(TILE)].transpose(0, 1).reshape(len(places), -1).numpy()
     switched = ((1 - net.leak) * above.T).contiguous()
     factors = torch.stack([switched, -switched]).reshape(-1).numpy()
     rows, lanes = (0,) * min(FIVE, outputs), (0,) * TILE

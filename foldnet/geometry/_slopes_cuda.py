@@ -47,9 +47,11 @@ def of_convolutions(net: ConvNet, x: Tensor, slopes: Tensor) -> None:
         vectors, step = last, 0
         for layer in reversed(range(len(weights))):
             channels, height, width = net.shapes[layer]
-            place = places[layer].int()
-            choice = (place // width % 2 * 2 + place % width % 2).to(torch.int8).masked_fill_(~on[layer], -1)
-            winner = choice.permute(0, 2, 3, 1).contiguous()
+            corner = 2 * width * torch.arange(height // 2, device=x.device).unsqueeze(1) + 2 * torch.arange(
+                width // 2, device=x.device
+            )
+            taken = (places[layer] - corner).masked_fill_(~on[layer], -1).permute(0, 2, 3, 1)
+            winner = torch.empty(taken.shape, dtype=torch.int16, device=x.device).copy_(taken)
             target = slopes[first : first + len(part)] if not layer else x.new_empty(len(part), height, width, channels, outputs)
             pointers = (t.data_ptr() for t in (winner, vectors, weights[layer], target))
             kernels[layer](Task(*pointers, step), len(part) * height, 32 * WARPS, wait=False)

@@ -13,7 +13,7 @@
 typedef REAL real;
 
 struct Task {
-    const signed char *winner;  // (images, H / 2, W / 2, D): which of its four numbers a pooling takes, row by row; -1 for 0
+    const short *winner;        // (images, H / 2, W / 2, D): which of its numbers a pooling takes: 0, 1, W or W + 1; -1 for none
     const real *vectors;        // (images or 1, H / 2, W / 2, D, V): the slopes of what the pooling leaves, V >= OUT for each
     const real *weights;        // (D, 3, 3, C)
     real *target;               // (images, H, W, C, V), but (images, OUT, C, H, W) at the first convolution
@@ -32,7 +32,7 @@ __shared__ int factor[WARPS][4 * D], vector[WARPS][4 * D];
 __shared__ __align__(16) real stage[FIRST ? W * TEAMS * SUMS : WARPS * C * V];
 
 // Those of the winners around a place that lie in its window: how many, where their weights are and where their slopes.
-__device__ __forceinline__ int listed(const signed char *winner, int y, int x, int warp, int lane) {
+__device__ __forceinline__ int listed(const short *winner, int y, int x, int warp, int lane) {
     int count = 0;
     for (int cell = 0; cell < 4; cell++) {
         const int row = (y - 1 + (cell & 2)) >> 1, column = (x - 1 + 2 * (cell & 1)) >> 1;
@@ -40,7 +40,7 @@ __device__ __forceinline__ int listed(const signed char *winner, int y, int x, i
         for (int first = 0; first < D; first += 32) {
             const int c = first + lane, at = (row * COLUMNS + column) * D + c;
             const int which = there && c < D ? winner[at] : -1;
-            const int up = y + 1 - 2 * row - (which >> 1), left = x + 1 - 2 * column - (which & 1);
+            const int low = which >= W, up = y + 1 - 2 * row - low, left = x + 1 - 2 * column - (which - low * W);
             const bool met = which >= 0 && up >= 0 && up < 3 && left >= 0 && left < 3;
             const unsigned all = __ballot_sync(0xffffffffu, met);
             if (met) {
@@ -58,7 +58,7 @@ __device__ __forceinline__ int listed(const signed char *winner, int y, int x, i
 extern "C" __global__ void __launch_bounds__(32 * WARPS, 2) train(const Task task) {
     const int y = blockIdx.x % H, warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     const long long image = blockIdx.x / H;
-    const signed char *winner = task.winner + image * ROWS * COLUMNS * D;
+    const short *winner = task.winner + image * ROWS * COLUMNS * D;
     const real *vectors = task.vectors + image * task.step;
     for (int turn = 0; turn < (W + WARPS - 1) / WARPS; turn++) {  // as many turns for each warp: all meet behind the loop
         const int x = turn * WARPS + warp, count = listed(winner, y, x, warp, lane);
