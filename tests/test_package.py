@@ -33,7 +33,7 @@ BELOW = {
     "training": {"nets"},
     "engines": {"_compiled", "nets", "training"},
     "train": {"nets", "training", "engines", "_progress"},
-    "geometry": {"_compiled", "nets", "plots", "train", "data"},
+    "geometry": {"_compiled", "nets", "plots", "train", "engines", "data"},
     "boolean": {"_compiled", "nets", "plots", "train", "geometry", "data"},
     "splines": {"_compiled", "nets", "plots", "train", "engines", "geometry", "data"},
     "growth": {"nets", "plots", "training", "train", "geometry", "data"},
