@@ -10,9 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from .._compiled import compiled, lowest, ones
-
-ONE, NONE, ALL = np.uint64(1), np.uint64(0), ~np.uint64(0)
-LEFT = np.int64(-(2**63))  # the bit that is the sign of a float
+from ._depth_layer_kernel import ALL, NONE, ONE, affine
 
 
 @compiled
@@ -138,7 +136,7 @@ def _hidden(
         below = bit[layer] - bit[layer - 1] if layer else 0
         slope = leak if layer else 1.0  # the input itself goes through no ReLU
         wires = theta, begin, inputs, outputs, tolerance, slope
-        _affine(*wires, on, below, h, s, flat, norm, largest, z, t, order, place, known, count, plus, minus, single)
+        affine(*wires, on, below, h, s, flat, norm, largest, z, t, order, place, known, count, plus, minus, single)
         begin += outputs * (inputs + 1)
         needed = count
         for i in range(count - 1):
@@ -206,185 +204,6 @@ def _hidden(
             lit_at[v * layers + layer], lit_in[v * layers + layer] = at != NONE, inside != NONE
         h, z, s, t = z, h, t, s
     return count
-
-
-@compiled
-def _affine(
-    theta, begin, inputs, outputs, tolerance, leak, on, below, h, s, flat, norm, largest, z, t, order, place, known, count,
-    plus, minus, single,
-):  # fmt: skip
-    """Values z and slopes t of a layer at `count` vertices from those below, h and s, before its ReLU; the largest of h.
-
-    The weights begin at `begin` in theta and are laid out one input after the other. Slopes are summed up at the vertices that
-    are older than the layer below, and change by the few inputs that switch at those that it drew, from `known` on. Values go
-    from neighbour to neighbour by their slopes, as long as they are not much smaller than they were on the way: then they are
-    summed up, or what is left would be rounding. `norm` is left with what rounding makes of the largest h and of the bias; values
-    below that become zero, and bits say which are positive and negative.
-    """
-    bias, scratch = begin + inputs * outputs, np.zeros(1)
-    size_bits, h_bits = scratch.view(np.int64), h.view(np.int64)
-    row_of, gated, exact = np.zeros(inputs + 8, np.uint64), np.zeros(4 * (inputs + 8)), np.zeros(outputs)
-    z_bits, words = z.view(np.int64), -(-outputs // 64)
-    n = np.uint64(outputs)
-    for o in range(n):
-        first = np.uint64(begin) + o * np.uint64(inputs)
-        for i in range(np.uint64(inputs)):
-            flat[i * n + o] = theta[first + i]
-        norm[o], norm[n + o] = 0.0, tolerance * abs(theta[np.uint64(bias) + o])
-    for i in range(np.uint64(inputs)):
-        for o in range(n):
-            norm[o] += tolerance * abs(flat[i * n + o])
-    _slopes(order, known, count, inputs, outputs, leak, on, below, s, t, flat, row_of, gated)
-    most = np.inf  # the largest h since values were summed up
-    for at in range(count):
-        v, left = order[at], order[max(at - 1, 0)]
-        size_bits[0] = _top(h_bits, v * inputs, inputs, np.int64(0))
-        size = scratch[0]
-        if leak > 0:
-            size_bits[0] = _top(h_bits, v * inputs, inputs, LEFT)
-            size = max(size, leak * scratch[0])
-        largest[v], finite = size, v != 0 and v != 2
-        follow, row, before = finite and most <= 8 * size, np.uint64(v * outputs), np.uint64(left * outputs)
-        if follow:
-            way, most = place[v] - place[left], max(most, size)
-        else:
-            _sum_up(v, bias, finite, inputs, outputs, leak, on, below, h, s, theta, flat, exact, t, row_of, gated)
-            before, way, most = row, 0.0, size if finite else np.inf
-        known_bias = 1.0 if finite else 0.0
-        for o in range(n):  # what follows is written out here, since to hand over so many arrays takes as long
-            value, limit = exact[o] + t[before + o] * way, size * norm[o] + known_bias * norm[n + o]
-            exact[o], z[row + o] = value, value if abs(value) > limit else 0.0
-        for w in range(words):
-            above, under, first = np.int64(0), np.int64(0), np.uint64(64 * w)
-            for d in range(min(np.uint64(64), n - first)):
-                x = z_bits[row + first + d]
-                above |= (-x >> np.int64(63)) & single[d]
-                under |= (x >> np.int64(63)) & single[d]
-            plus[v * words + w], minus[v * words + w] = np.uint64(above), np.uint64(under)
-        if v < known or not follow:
-            continue
-        for o in range(n):
-            t[row + o] = t[before + o]
-        for w in range(below):
-            now = on[v * below + w]
-            word = now ^ on[left * below + w]
-            while word != NONE:
-                j = lowest(word)
-                change = (1.0 - leak if (now >> np.uint64(j)) & ONE else leak - 1.0) * s[v * inputs + 64 * w + j]
-                column = np.uint64((64 * w + j) * outputs)
-                for o in range(n):
-                    t[row + o] += change * flat[column + o]
-                word &= word - ONE
-
-
-@compiled
-def _top(bits, first, number, sign):
-    """The largest of some floats or, with another sign, the largest of those below zero, as bits; 0 where there is none.
-
-    Positive floats are in the order of their bits, and whole numbers are compared in vectors.
-    """
-    top, begin = np.int64(0), np.uint64(first)
-    for i in range(np.uint64(number)):
-        top = max(top, bits[begin + i] ^ sign)
-    return top
-
-
-@compiled
-def _slopes(order, known, count, inputs, outputs, leak, on, below, s, t, flat, row_of, gated):
-    """The slopes at the vertices before `known`, four neighbours at a time: they have nearly the same inputs on."""
-    four, rows = np.zeros(4, np.int64), np.zeros(4, np.uint64)
-    spare, number, listed = len(t) - outputs, 0, gated.reshape((4, -1))
-    for at in range(count):
-        v = order[at]
-        if v < known:
-            four[number], rows[number] = v, v * outputs
-            number += 1
-        if number < 4 and (at < count - 1 or number == 0):
-            continue
-        for k in range(number, 4):  # the last ones may be less than four
-            four[k], rows[k] = four[0], spare
-        a, b, c, d = four[0], four[1], four[2], four[3]
-        number, n = 0, 0
-        for w in range(-(-inputs // 64)):
-            p, q, r, u = ALL, ALL, ALL, ALL  # the input itself goes through no ReLU
-            if leak < 1:
-                p, q, r, u = on[a * below + w], on[b * below + w], on[c * below + w], on[d * below + w]
-            word = p | q | r | u if leak == 0 else ALL
-            word &= ALL >> np.uint64(max(0, 64 * (w + 1) - inputs))
-            while word != NONE:
-                j = lowest(word)
-                word &= word - ONE
-                i, bit = 64 * w + j, ONE << np.uint64(j)
-                row_of[n] = i * outputs
-                listed[0, n] = s[a * inputs + i] * (1.0 if p & bit else leak)
-                listed[1, n] = s[b * inputs + i] * (1.0 if q & bit else leak)
-                listed[2, n] = s[c * inputs + i] * (1.0 if r & bit else leak)
-                listed[3, n] = s[d * inputs + i] * (1.0 if u & bit else leak)
-                n += 1
-        for k in range(n, n + 4):
-            row_of[k] = NONE
-            listed[0, k] = listed[1, k] = listed[2, k] = listed[3, k] = 0.0
-        for k in range(4):
-            for o in range(rows[k], rows[k] + np.uint64(outputs)):
-                t[o] = 0.0
-        _add_slopes(t, rows[0], rows[1], rows[2], rows[3], outputs, flat, row_of, listed, n)
-
-
-@compiled
-def _add_slopes(t, p, q, r, u, outputs, flat, row_of, s, number):
-    """Inputs added to the slopes at four vertices, four at a time; a sign in an index would keep the compiler from vectors."""
-    for k in range(0, number, 4):
-        i0, i1, i2, i3 = row_of[k], row_of[k + 1], row_of[k + 2], row_of[k + 3]
-        a0, a1, a2, a3 = s[0, k], s[0, k + 1], s[0, k + 2], s[0, k + 3]
-        b0, b1, b2, b3 = s[1, k], s[1, k + 1], s[1, k + 2], s[1, k + 3]
-        c0, c1, c2, c3 = s[2, k], s[2, k + 1], s[2, k + 2], s[2, k + 3]
-        d0, d1, d2, d3 = s[3, k], s[3, k + 1], s[3, k + 2], s[3, k + 3]
-        for o in range(np.uint64(outputs)):
-            w0, w1, w2, w3 = flat[i0 + o], flat[i1 + o], flat[i2 + o], flat[i3 + o]
-            t[p + o] = t[p + o] + a0 * w0 + a1 * w1 + a2 * w2 + a3 * w3
-            t[q + o] = t[q + o] + b0 * w0 + b1 * w1 + b2 * w2 + b3 * w3
-            t[r + o] = t[r + o] + c0 * w0 + c1 * w1 + c2 * w2 + c3 * w3
-            t[u + o] = t[u + o] + d0 * w0 + d1 * w1 + d2 * w2 + d3 * w3
-
-
-@compiled
-def _sum_up(v, bias, finite, inputs, outputs, leak, on, below, h, s, theta, flat, z, t, row_of, gated):
-    """Values z `(outputs,)`, and slopes in their row, at one vertex from all inputs that are on, eight at a time."""
-    row, number, room = np.uint64(v * outputs), 0, inputs + 8
-    value, slope = gated[:room], gated[room : 2 * room]
-    for w in range(-(-inputs // 64)):
-        lit = on[v * below + w] if leak < 1 else ALL
-        word = lit if leak == 0 else ALL
-        word &= ALL >> np.uint64(max(0, 64 * (w + 1) - inputs))
-        while word != NONE:
-            j = lowest(word)
-            i = 64 * w + j
-            word &= word - ONE
-            a, c = h[v * inputs + i], s[v * inputs + i]
-            value[number], slope[number] = a if a > 0 else leak * a, c if (lit >> np.uint64(j)) & ONE else leak * c
-            row_of[number] = i * outputs
-            number += 1
-    for k in range(number, number + 8):
-        row_of[k], value[k], slope[k] = 0, 0.0, 0.0
-    for o in range(np.uint64(outputs)):
-        z[o], t[row + o] = theta[np.uint64(bias) + o] if finite else 0.0, 0.0  # a bias does not matter at infinity
-    for k in range(0, number, 8):
-        _add(z, t, v * outputs, outputs, flat, row_of, value, slope, k)
-
-
-@compiled
-def _add(z, t, first, outputs, flat, row_of, a, b, k):
-    """Eight inputs added to values and slopes of all outputs."""
-    a0, a1, a2, a3, a4, a5, a6, a7 = a[k], a[k + 1], a[k + 2], a[k + 3], a[k + 4], a[k + 5], a[k + 6], a[k + 7]
-    b0, b1, b2, b3, b4, b5, b6, b7 = b[k], b[k + 1], b[k + 2], b[k + 3], b[k + 4], b[k + 5], b[k + 6], b[k + 7]
-    i0, i1, i2, i3 = row_of[k], row_of[k + 1], row_of[k + 2], row_of[k + 3]
-    i4, i5, i6, i7 = row_of[k + 4], row_of[k + 5], row_of[k + 6], row_of[k + 7]
-    row = np.uint64(first)
-    for o in range(np.uint64(outputs)):
-        w0, w1, w2, w3 = flat[i0 + o], flat[i1 + o], flat[i2 + o], flat[i3 + o]
-        w4, w5, w6, w7 = flat[i4 + o], flat[i5 + o], flat[i6 + o], flat[i7 + o]
-        z[o] = z[o] + a0 * w0 + a1 * w1 + a2 * w2 + a3 * w3 + a4 * w4 + a5 * w5 + a6 * w6 + a7 * w7
-        t[row + o] = t[row + o] + b0 * w0 + b1 * w1 + b2 * w2 + b3 * w3 + b4 * w4 + b5 * w5 + b6 * w6 + b7 * w7
 
 
 @compiled
