@@ -1,4 +1,4 @@
-"""Slopes of networks at many images on a GPU: a kernel for each convolution, made for its shape; a product for a hidden layer."""
+"""Slopes of convolutional networks at many images on a GPU: one kernel for each convolution, made for its shape."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from ..engines._nvrtc import kernel
-from ..nets import ReLUNet
 from .vision import ConvNet
 
 PORTION = 2048  # images at a time: slopes of all layers but the first stand in memory
@@ -66,33 +65,3 @@ def source(net: ConvNet, layer: int) -> str:
         "C": channels, "D": net.shapes[layer + 1][0], "OUT": net.sizes[-1], "H": height, "W": width, "FIRST": int(not layer),
     }  # fmt: skip
     return "\n".join([*(f"#define {name} {value}" for name, value in values.items()), TEXT.read_text()])
-
-
-# ---- one hidden layer ----------------------------------------------------------------------------------------------------------
-
-
-def of_hidden_layer(net: ReLUNet, x: Tensor, slopes: Tensor) -> None:
-    """Writes the slopes `(n, out, pixels)` of one ReLU network of single precision with one hidden layer at points `(n, pixels)`.
-
-    Tensor cores multiply numbers of eleven bits and add in single precision. Each number is the sum of two such and a rest below
-    2^-22 of it, so that three of their products make one: what is left out is below 2^-20 times the sum of |v w| over all
-    neurons, an eighth of what the rounding of a product of 128 terms can amount to.
-    """
-    (first, above), many = net.weights, net.sizes[1]
-    low, high = halves(first), halves(above)
-    on = (x @ first.T + net.biases[0] > 0).to(first.dtype)
-    left = torch.cat([high[0], high[1], high[0]], 1) * on.repeat(1, 3).unsqueeze(1)
-    right = torch.cat([low[0], low[0], low[1]])
-    before = torch.backends.cuda.matmul.allow_tf32
-    try:
-        torch.backends.cuda.matmul.allow_tf32 = True
-        torch.mm(left.reshape(-1, 3 * many), right, out=slopes.view(-1, net.sizes[0]))
-    finally:
-        torch.backends.cuda.matmul.allow_tf32 = before
-
-
-def halves(values: Tensor) -> tuple[Tensor, Tensor]:
-    """Numbers of eleven bits next to these, as float32, and what is left, to eleven bits."""
-    near = ((values.contiguous().view(torch.int32) + 0x1000) & ~0x1FFF).view(torch.float32)
-    rest = values - near
-    return near, ((rest.view(torch.int32) + 0x1000) & ~0x1FFF).view(torch.float32)

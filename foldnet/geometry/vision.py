@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import math
+import platform
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -18,6 +19,7 @@ from ..nets import ReLUNet, as_tensor
 
 SIDE = 3  # of a kernel; one pixel of zeros around the image keeps its size
 WORTH = 2e9  # multiplications, half a second of them, from which on a compiled kernel is taken
+TREES = platform.machine() in ("aarch64", "arm64")  # with the wide vectors of x86 a product of matrices is faster than a tree
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -215,8 +217,8 @@ def jacobian(net: ReLUNet | ConvNet, x) -> Tensor:
     """The slopes of all outputs at each image, `(*batch, n, out, pixels)`, in closed form: all outputs go back at once.
 
     Many images go through kernels: of a convolutional network what is on is multiplied alone, the same sums in another order; of
-    one with a hidden layer, on a processor, an image differs from one with a similar pattern by the neurons that switch between
-    them, and on a GPU tensor cores multiply halves of numbers (`_slopes` and `_slopes_cuda` say how large rounding can become).
+    one with a hidden layer, on an ARM processor, an image differs from one with a similar pattern by the neurons that switch
+    between them (`_slopes.of_hidden_layer` says how large rounding can become).
     """
     x = net.points(x)
     if many := _many(net, x):
@@ -249,16 +251,13 @@ def _many(net: ReLUNet | ConvNet, x: Tensor):
     if isinstance(net, ConvNet):
         work = sum(w[..., 0, 0].numel() * SIDE**2 * math.prod(shape[1:]) for w, shape in zip(net.weights[:-1], net.shapes))
     else:
-        work = net.weights[0].numel() if len(net.weights) == 2 and net.sizes[0] >= 16 else 0
+        work = net.weights[0].numel() if TREES and len(net.weights) == 2 and net.sizes[0] >= 16 else 0
     if net.dtype not in (torch.float32, torch.float64) or work * net.sizes[-1] * x.shape[-2] <= WORTH:
         return None
-    if net.device.type == "cuda":
+    if net.device.type == "cuda" and isinstance(net, ConvNet):
         from . import _slopes_cuda
 
-        if isinstance(net, ConvNet):
-            return _slopes_cuda.of_convolutions if _slopes_cuda.fits(net) else None
-        able = net.dtype == torch.float32 and not net.leak and torch.cuda.get_device_capability(net.device) >= (8, 0)
-        return _slopes_cuda.of_hidden_layer if able else None
+        return _slopes_cuda.of_convolutions if _slopes_cuda.fits(net) else None
     if net.device.type != "cpu":
         return None
     from . import _slopes  # numba, which takes a second, only where it pays

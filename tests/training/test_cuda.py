@@ -355,29 +355,3 @@ def test_slopes_of_convolutions_on_a_gpu(net, monkeypatch):
     expected = vision.jacobian(net, x)
     monkeypatch.setattr(vision, "WORTH", 0)
     assert (vision.jacobian(net, x) - expected).abs().max() < 1e-13 * expected.abs().max()
-
-
-def beyond_the_bound(net: ReLUNet, x) -> float:
-    """The largest error of the slopes at points, in what `of_hidden_layer` promises for products and roundings of their sum."""
-    found = torch.empty(len(x), net.sizes[-1], net.sizes[0], device=net.device)
-    _slopes_cuda.of_hidden_layer(net, x, found)
-    (w, v), on = (p.double() for p in net.weights), (net.preactivations(x)[0] > 0).double()
-    exact = torch.einsum("oh,nh,hi->noi", v, on, w)
-    return float(((found - exact).abs() / (v.abs() @ w.abs())).max() / (2**-20 + 3 * net.sizes[1] * 2**-24))
-
-
-def test_slopes_by_halves_of_numbers():
-    net = ReLUNet.random((40, 64, 7), seed=1, dtype=torch.float32)
-    values = net.weights[0]
-    near, rest = _slopes_cuda.halves(values)
-    assert ((values - near - rest).abs() <= 2**-22 * values.abs()).all()
-    for part in (near, rest):
-        assert ((part.view(torch.int32) & 0x1FFF) == 0).all()
-    assert beyond_the_bound(net, torch.randn(50, 40, generator=torch.Generator().manual_seed(0))) < 1
-    assert not torch.backends.cuda.matmul.allow_tf32
-
-
-@gpu
-def test_slopes_by_halves_of_numbers_on_a_gpu():
-    net = ReLUNet.random((3072, 128, 10), seed=1, dtype=torch.float32).to("cuda")
-    assert beyond_the_bound(net, torch.randn(50, 3072, generator=torch.Generator().manual_seed(0)).cuda()) < 1
