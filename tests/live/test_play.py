@@ -51,9 +51,15 @@ SEEN = """() => {
 
 
 def resize(page, width: int, height: int) -> None:
-    """A window that is full screen has no size of its own: it is left first."""
-    page.evaluate("() => document.fullscreenElement && document.exitFullscreen()")
-    page.set_viewport_size({"width": width, "height": height})
+    """A window that is full screen, or about to be, has no size of its own: it is left first."""
+    for trial in range(100):
+        page.evaluate("() => document.fullscreenElement && document.exitFullscreen()")
+        try:
+            return page.set_viewport_size({"width": width, "height": height})
+        except Exception as error:
+            if trial == 99 or "restore it to normal" not in str(error):
+                raise
+            page.wait_for_timeout(50)
 
 
 class Monkey:
