@@ -2,7 +2,8 @@
 
 Behind the reasons that S2 gives for Figure 6.13. Two points of a small square, around the photograph or anywhere in the window of
 the plane, are brought together by halving until one crease is left between them; the Jacobians on its two sides are compared.
-The same for a copy with weights of 16 bits, and for one whose kernels are dealt out anew at every place.
+The same for a copy with weights of 16 bits, for one whose kernels are dealt out anew at every place, and for one whose channels
+are exchanged alike at all places: it shares its kernels still, but its layers no longer fit each other, as in the copy before.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from .image_planes import SIDE, effective, plane, seen, window
 from .runner import device, short
 
 DATA, PAIRS, HALVINGS, GRIDS, POINTS = "cifar10", 40, 24, 2, 8
-PLACES, COPIES = ("photograph", "elsewhere"), ("as trained", "16 bits", "not shared")
+PLACES, COPIES = ("photograph", "elsewhere"), ("as trained", "16 bits", "not shared", "exchanged")
 SAME, NEAR = 1e-9, 1e-2  # Jacobians that are no further apart, relative to their size: equal up to rounding; or one for the eye
 
 
@@ -37,7 +38,7 @@ def cell(kind: str, pairs: int = PAIRS, runs: int = image_nets.RUNS) -> dict:
         nets = image_nets.networks(kind, DATA, optimizer)
         for run in range(runs):
             net: ConvNet = nets[run].to(torch.float64).to(device())  # ty: ignore[invalid-assignment]
-            copies = dict(zip(COPIES, (net, halved(net), unshared(net))))
+            copies = dict(zip(COPIES, (net, halved(net), unshared(net), exchanged(net))))
             for place in PLACES:
                 ends = squares(place, pairs, seed=run)
                 for name, copy in copies.items():
@@ -77,6 +78,15 @@ class Unshared(ConvNet):
 
 def unshared(net: ConvNet) -> Unshared:
     return Unshared(net.weights, net.biases, net.input_shape, net.relu_first)
+
+
+def exchanged(net: ConvNet) -> ConvNet:
+    """The channels of every convolution in another order, the same at all places; what reads them is left as it was."""
+    *weights, last = net.weights
+    *biases, end = net.biases
+    orders = [np.random.default_rng([16, layer]).permutation(len(b)) for layer, b in enumerate(biases)]
+    weights, biases = ([p[order] for p, order in zip(parts, orders)] for parts in (weights, biases))
+    return ConvNet([*weights, last], [*biases, end], net.input_shape, net.relu_first)
 
 
 # ---- creases -------------------------------------------------------------------------------------------------------------------

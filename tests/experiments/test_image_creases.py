@@ -105,3 +105,12 @@ def test_the_share_of_missed_creases():
     assert run.missed(found, ("pooling",)) == 0.5
     assert run.missed(found, part=slice(1, None)) == 0.5
     assert np.isnan(run.missed(found, ("relu",)))
+
+
+def test_channels_are_exchanged_alike_at_all_places():
+    net = small()
+    other = run.exchanged(net)
+    before, after = net.preactivations(FIRST)[0].view(30, 4, 64), other.preactivations(FIRST)[0].view(30, 4, 64)
+    order = [next(c for c in range(4) if torch.equal(before[:, c], after[:, k])) for k in range(4)]
+    assert sorted(order) == [0, 1, 2, 3] != order
+    assert torch.equal(other.weights[-1], net.weights[-1])
