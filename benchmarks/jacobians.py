@@ -7,7 +7,7 @@
 The networks are the book's (trained by AdamW and by SGD, run 1), the images the test images of their data set; where that is not
 on this machine, the 200 of them that are stored in the book, again and again; `--random` takes noise and untrained networks.
 Seconds for all images, the least of `--repeats`: of processor time in one thread, of the clock otherwise. vmap has the number of
-images at a time, out of several, that suits it best; so have we on a GPU. The gap is the largest one to vmap, relative to
+images at a time, out of several, that suits it best; we take 1,000. The gap is the largest one to vmap, relative to
 the largest entry, over the first 1000 images (100 of convolutional networks on a processor).
 """
 

@@ -90,6 +90,7 @@ def test_slopes_along_a_tree_of_patterns_keep_the_promised_precision(dtype, leak
     walk = np.cumsum(0.1 * rng.normal(size=(300, 37)), 0)  # near ones switch few neurons: long chains
     x = torch.as_tensor(walk[rng.permutation(300)]).to(dtype)
     monkeypatch.setattr(_slopes, "FOREST", 170)
+    monkeypatch.setattr(vision, "TREES", True)  # also where they do not pay
     plain = jacobian(nets, x)
     monkeypatch.setattr(vision, "WORTH", 0)
     found = jacobian(nets, x)
