@@ -1,5 +1,9 @@
 """nbval's policy for the book: text is compared, pictures are not; each notebook has its seconds, and a slow one fails the run.
 
+A kernel that does not start gets a second chance and more time: on a machine that stood still for a minute the first one may be
+alive and silent. The summary says so. A machine's standstill is no page's: neither are the seconds of a kernel's start, nor may an
+output that was sent be given up after nbval's five seconds.
+
 The budget of book/plan.yml is for a page on two cores, alone; book/data/runtimes.json holds the times and a test holds them to
 it. Here notebooks may run two at a time, each on half a machine: a page fails at HEADROOM times its budget, 2 alone, 3 beside
 others. FOLDNET_HEADROOM=4 is for a machine that is slower still.
@@ -8,13 +12,40 @@ others. FOLDNET_HEADROOM=4 is for a machine that is slower still.
 import collections
 import os
 
+import pytest
+from nbval import plugin
+
 from foldnet import plan
 
+PATIENCE = 5  # times as long as the first start may the second take
+OUTPUT = 120.0  # seconds for an output that the kernel has sent
+STARTED_AGAIN = "kernel started again"
 SECONDS = collections.Counter()
+AGAIN = []
 SLOW = []
 NOT_COMPARED = ("text/html", "image/svg+xml", "stderr")  # a record and its line are compared
 
 os.environ.setdefault("TQDM_DISABLE", "1")  # progress bars are for people
+
+
+class Kernel(plugin.RunningKernel):
+    """A kernel that may fail to start once; `failure` says why it did."""
+
+    def __init__(self, name, cwd=None, startup_timeout=60.0):
+        self.failure = ""
+        try:
+            super().__init__(name, cwd, startup_timeout)
+        except RuntimeError as error:
+            self.failure = str(error)
+            if self.is_alive():  # it said once that it is there, and nothing more
+                self.stop()
+            try:
+                super().__init__(name, cwd, PATIENCE * startup_timeout)
+            except RuntimeError as again:
+                raise RuntimeError(f"the kernel did not start, twice: {self.failure} Then: {again}") from None
+
+
+plugin.RunningKernel = Kernel
 
 
 def pytest_collectstart(collector):
@@ -22,10 +53,30 @@ def pytest_collectstart(collector):
         collector.skip_compare += NOT_COMPARED
 
 
+def pytest_itemcollected(item):
+    if hasattr(item, "output_timeout"):  # nbval's cell
+        item.output_timeout = OUTPUT
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup(item):
+    """The first cell of a notebook starts its kernel; what its report says reaches the summary from a worker of xdist too."""
+    try:
+        return (yield)
+    finally:
+        kernel = getattr(item.parent, "kernel", None)
+        if kernel is not None and kernel.failure:
+            item.user_properties.append((STARTED_AGAIN, kernel.failure))
+            kernel.failure = ""
+
+
 def pytest_runtest_logreport(report):
     name = report.nodeid.split("::")[0]
     if name.endswith(".ipynb"):
-        SECONDS[name] += report.duration  # the kernel's start, the cell, the kernel's end
+        if report.when == "setup":  # the kernel's start
+            AGAIN.extend(f"{name}: {why}" for what, why in report.user_properties if what == STARTED_AGAIN)
+        else:
+            SECONDS[name] += report.duration  # the cell, the kernel's end
 
 
 def pytest_sessionfinish(session):
@@ -46,5 +97,7 @@ def pytest_terminal_summary(terminalreporter):
         terminalreporter.section("seconds per notebook")
         for name, seconds in SECONDS.most_common():
             terminalreporter.line(f"{seconds:8.1f}  {name}")
+    for sentence in AGAIN:
+        terminalreporter.line(f"the kernel started only when it was tried again: {sentence}", yellow=True)
     for sentence in SLOW:
         terminalreporter.line(f"FAILED {sentence}", red=True)

@@ -18,7 +18,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PYTEST = [sys.executable, "-m", "pytest", "-q", "--durations=5", "--durations-min=5"]
-NBVAL = ["--nbval", "--nbval-current-env", "--nbval-sanitize-with=book/sanitize.cfg", "--nbval-cell-timeout=600"]
+NBVAL = [
+    *("--nbval", "--nbval-current-env", "--nbval-sanitize-with=book/sanitize.cfg"),
+    *("--nbval-cell-timeout=600", "--nbval-kernel-startup-timeout=120"),  # book/conftest.py starts a kernel once more
+]
 # Coverage where Python watches itself, from 3.12 on: before, measuring takes half as long again.
 WATCHED = sys.version_info >= (3, 12)
 COVERAGE = ["--cov", "--cov-report=term:skip-covered"] if WATCHED else []

@@ -1,5 +1,7 @@
-"""nbval's policy in book/conftest.py: text is compared, pictures are not, and a slow notebook fails the run."""
+"""nbval's policy in book/conftest.py: text is compared, pictures are not, a slow notebook fails the run, and a kernel that does
+not start is started once more."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -7,6 +9,7 @@ import sys
 from pathlib import Path
 
 import nbformat
+import psutil
 import pytest
 
 from tools import notebooks
@@ -30,9 +33,10 @@ def clone(tmp_path_factory) -> Path:
     return root
 
 
-def nbval(root: Path, workers: int, headroom: str = "") -> subprocess.CompletedProcess:
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"-n{workers}", "--dist=loadfile", *NBVAL, "book"]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "FOLDNET_HEADROOM": headroom}
+def nbval(root: Path, workers: int, headroom: str = "", options=NBVAL, **more: str) -> subprocess.CompletedProcess:
+    how = ["-q", "-p", "no:cacheprovider", f"-n{workers}", "--dist=loadfile"]
+    command = [sys.executable, "-m", "pytest", *how, *options, "book"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "FOLDNET_HEADROOM": headroom, **more}
     return subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True)
 
 
@@ -58,3 +62,56 @@ def test_a_slow_notebook_fails_the_run(clone, workers):
     assert done.returncode == 1
     assert "FAILED book/splines/one.ipynb took" in done.stdout
     assert "3 passed" in done.stdout
+
+
+# ---- kernels that do not start -------------------------------------------------------------------------------------------
+
+# A process that is alive and silent at its first starts, as many as it is told, and a kernel of this environment afterwards.
+STUBBORN = """
+import os, pathlib, sys, time
+silent, *rest = sys.argv[1:]
+starts = pathlib.Path(__file__).with_name("starts")
+before = starts.read_text() if starts.exists() else ""
+starts.write_text(before + f"{os.getpid()}\\n")
+if len(before.split()) < int(silent):
+    time.sleep(10_000)
+os.execv(sys.executable, [sys.executable, "-m", "ipykernel_launcher", *rest])
+"""
+SHORT = 4.0  # seconds for a first start that never comes; the second has five times as many
+
+
+def stubborn(folder: Path, silent: int) -> tuple[list[str], dict[str, str]]:
+    """The options and the environment in which notebooks run in such a kernel, which is installed in a folder."""
+    kernel = folder / "kernels/stubborn"
+    kernel.mkdir(parents=True)
+    (kernel / "kernel.py").write_text(STUBBORN)
+    command = [sys.executable, str(kernel / "kernel.py"), str(silent), "-f", "{connection_file}"]
+    (kernel / "kernel.json").write_text(json.dumps({"argv": command, "display_name": "stubborn", "language": "python"}))
+    kept = [option for option in NBVAL if "current-env" not in option and "startup" not in option]
+    return [*kept, "--nbval-kernel-name=stubborn", f"--nbval-kernel-startup-timeout={SHORT}"], {"JUPYTER_PATH": str(folder)}
+
+
+def starts(folder: Path) -> list[int]:
+    """The numbers of the processes that were started."""
+    return [int(line) for line in (folder / "kernels/stubborn/starts").read_text().split()]
+
+
+def test_a_kernel_that_is_silent_once_is_started_again_and_the_summary_says_so(clone, tmp_path):
+    options, environment = stubborn(tmp_path, silent=1)
+    done = nbval(clone, workers=1, options=options, **environment)
+    assert done.returncode == 0, done.stdout
+    assert "3 passed" in done.stdout
+    (said,) = [line for line in done.stdout.splitlines() if "only when it was tried again" in line]
+    assert "book/splines/one.ipynb: Kernel didn't respond in 4 seconds" in said
+    assert len(starts(tmp_path)) == 2
+    assert not any(map(psutil.pid_exists, starts(tmp_path)))
+
+
+def test_a_kernel_that_never_starts_fails_and_says_why(clone, tmp_path):
+    options, environment = stubborn(tmp_path, silent=10)
+    done = nbval(clone, workers=0, options=options, **environment)
+    assert done.returncode == 1
+    assert "3 errors" in done.stdout
+    assert "the kernel did not start, twice: Kernel didn't respond in 4 seconds" in done.stdout
+    assert len(starts(tmp_path)) == 2
+    assert not any(map(psutil.pid_exists, starts(tmp_path)))
