@@ -47,7 +47,7 @@ def show(value: Any) -> str:
     if isinstance(value, list):
         flat = _flat(value)
         if len(flat) == len(value) > 2 and all(v == flat[0] for v in flat):
-            return f"{len(flat)} times {show(flat[0])}"
+            return f"{show(flat[0])} in all {len(flat)}"
         if len(flat) <= MANY or (isinstance(value[0], list) and len(flat) <= 2 * MANY):
             return "[" + ", ".join(f"[{', '.join(map(show, v))}]" if isinstance(v, list) else show(v) for v in value) + "]"
         return f"{len(flat)} values" + (f", {number(min(flat))} to {number(max(flat))}" if _comparable(flat) else "")

@@ -271,7 +271,7 @@ def test_lines_are_for_people():
     assert text(1 / 3, 1 / 3, tol=1e-9) == "0.333333 (as stated, up to rounding)"
     assert text(2.84e-8, 2.8e-8, rtol=0.1) == "2.84·10⁻⁸ (stated 2.8·10⁻⁸, within 10 %)"
     assert text(True, True) == "yes (as stated)"
-    assert text([1.0] * 7, [1.0] * 7, tol=0.1) == "7 times 1 (as stated)"
+    assert text([1.0] * 7, [1.0] * 7, tol=0.1) == "1 in all 7 (as stated)"
     long = np.linspace(0, 1, 15)
     assert text(long + 0.1, long + 0.101, tol=0.002) == "all 15 values (as stated, within 0.002)"
     assert text(list(range(15)), list(range(15))) == "all 15 values (as stated)"
