@@ -1,5 +1,6 @@
 """Grading a class: nothing stops it, nothing is lost, and it goes on where it was stopped."""
 
+import contextlib
 import csv
 import json
 import os
@@ -8,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+import traceback
 from pathlib import Path
 
 import nbformat
@@ -115,15 +117,18 @@ def test_a_hundred_kills_lose_nothing_and_leave_nothing(nano, tmp_path):
         if not pid:
             status = 1
             try:
-                os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+                os.dup2(os.open(tmp_path / "said", os.O_WRONLY | os.O_CREAT | os.O_TRUNC), 1)
                 os.dup2(1, 2)
-                grade.grade(nano, folder, out, LIMITS)
+                grade.grade(nano, folder, out, Limits(shield="basic"))
                 status = 0
+            except BaseException:
+                traceback.print_exc()
             finally:
+                sys.stderr.flush()
                 os._exit(status)
         time.sleep(chance.uniform(0.02, 0.5) if kills % 8 else chance.uniform(0.5, 2))  # mostly while something starts
         ended, status = os.waitpid(pid, os.WNOHANG)
-        assert not status
+        assert not status, (tmp_path / "said").read_text()
         if ended:
             finished = True
         else:
@@ -134,22 +139,79 @@ def test_a_hundred_kills_lose_nothing_and_leave_nothing(nano, tmp_path):
             rows = table(out)
             assert done <= set(rows)
             done = set(rows)
-            assert all(row["by tests"] == expected[f"s0{int(student[1:]) % 4}"] for student, row in rows.items())
+            assert all(row["by tests"] == expected[f"s0{int(student[1:]) % 4}"] for student, row in rows.items()), rows
         if finished and kills % 10 == 0:  # a fresh class
             finished, done = False, set()
             out = tmp_path / f"out-{kills}"
     records = {path.parent.name: path.stat().st_mtime_ns for path in out.glob("students/*/record.json")}
-    grade.grade(nano, folder, out, LIMITS)
+    grade.grade(nano, folder, out, Limits(shield="basic"))
     rows = table(out)
     assert len(rows) == 20
-    assert all(row["by tests"] == expected[f"s0{int(student[1:]) % 4}"] for student, row in rows.items())
+    assert all(row["by tests"] == expected[f"s0{int(student[1:]) % 4}"] for student, row in rows.items()), rows
     for student, at in records.items():
         assert (out / "students" / student / "record.json").stat().st_mtime_ns == at
     deadline = time.monotonic() + 300  # who was just starting sees that nobody listens, and goes
     while strangers(tmp_path) and time.monotonic() < deadline:
         time.sleep(0.5)
     assert strangers(tmp_path) == []
-    assert not (out / "scratch").exists()
+    assert list(out.glob("scratch*")) == []
+
+
+SLOW = """#!/bin/sh
+touch "$0.begun"
+while ! [ -e "$0.go" ]; do sleep 0.05; done
+/bin/rm "$@"
+touch "$0.done"
+"""
+
+
+def wait_for(path: Path, pid: int = 0) -> None:
+    """Until a file is there; the process that is to make it must live."""
+    while not path.exists():
+        assert not pid or os.waitpid(pid, os.WNOHANG) == (0, 0)
+        time.sleep(0.02)
+
+
+def test_what_a_killed_grader_clears_away_late_costs_nobody_a_point(nano, tmp_path, monkeypatch):
+    """On a busy machine the `rm` of a grader that was killed may begin when the next one is at work already."""
+    folder, out, slow = hand_in(tmp_path / "in", anna=notebook(nano)), tmp_path / "out", tmp_path / "slow"
+    (out / grade.SCRATCH / "fold-old").mkdir(parents=True)
+    slow.mkdir()
+    (slow / "rm").write_text(SLOW)
+    (slow / "rm").chmod(0o755)
+    pid = os.fork()
+    if not pid:
+        os.environ["PATH"] = f"{slow}:{os.environ['PATH']}"
+        with contextlib.suppress(BaseException):
+            grade.grade(nano, folder, out, LIMITS)
+        os._exit(1)
+    wait_for(slow / "rm.begun", pid)
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+    begun = grade.begun
+
+    def meanwhile(*args):
+        (slow / "rm.go").touch()
+        wait_for(slow / "rm.done")
+        return begun(*args)
+
+    monkeypatch.setattr(grade, "begun", meanwhile)
+    (row,) = grade.grade(nano, folder, out, LIMITS)
+    assert (row["by tests"], row["notes"]) == ("2", "")
+    assert list(out.glob(f"{grade.SCRATCH}*")) == []
+
+
+def test_where_the_machine_fails_a_judge_the_next_run_tries_again(nano, tmp_path, monkeypatch):
+    """No room on the disk, no more processes, or here no folder to work in: that is nobody's zero for good."""
+    folder, out, begun = hand_in(tmp_path / "in", anna=notebook(nano)), tmp_path / "out", grade.begun
+    with monkeypatch.context() as here:
+        here.setattr(grade, "begun", lambda *args: grade.clear(out) or begun(*args))
+        (row,) = grade.grade(nano, folder, out, LIMITS)
+    assert row["by tests"] == "0"
+    assert row["notes"].startswith("not graded: FileNotFoundError")
+    assert row["notes"].endswith(grade.AGAIN)
+    (row,) = grade.grade(nano, folder, out, LIMITS)
+    assert (row["by tests"], row["notes"]) == ("2", "")
 
 
 def test_two_graders_do_not_meet(nano, tmp_path):
@@ -252,7 +314,7 @@ def test_a_judge_that_hangs_does_not_hold_up_the_class(nano_text, tmp_path, monk
     assert strangers(tmp_path) == []
     assert [path for pid in judges for path in grade.group.TASKS.glob(f"fold-{pid}-*")] == []
     assert len(judges) == 4
-    assert not (out / "scratch").exists()
+    assert list(out.glob("scratch*")) == []
     stamps = {name: (out / "students" / name / "record.json").stat().st_mtime_ns for name in others}
     hand_in(tmp_path / "in", ben=notebook(problems))
     assert {row["by tests"] for row in grade.grade(problems, folder, out, QUICK)} == {"2"}

@@ -2,6 +2,7 @@
 
 import json
 import os
+import socket
 import stat
 import subprocess
 import sys
@@ -12,7 +13,7 @@ import pytest
 
 from foldnet.geometry.regions import regions
 from foldnet.nets import ReLUNet
-from tools.course import shield
+from tools.course import kernel, shield
 from tools.course.kernel import Kernel, Limits
 from tools.course.line import Ended
 
@@ -167,6 +168,39 @@ def test_a_namespace_counts_its_processes_for_everybody_but_root():
         assert forked() == 59
         if Path("/usr/bin/python3").exists():
             assert forked(user=65534, group=65534, extra_groups=[]) < 20
+
+
+@pytest.mark.parametrize("inner", [False, True])
+def test_who_starts_when_the_judge_is_gone_writes_nothing(tmp_path, inner):
+    """Neither the shield nor the process that it forks: the next run may have cleared the folders away, or be at it."""
+    room = tmp_path / "room"
+    settings = {"folders": [str(room)], "wrapped": True, "fonts": []}
+    judge, line = socket.socketpair()
+    judge.close()
+    with line:
+        fd, script = line.fileno(), shield.__file__
+        if inner:
+            start = "import json, runpy, sys; names = runpy.run_path(sys.argv[1])"
+            command = ["-c", f"{start}; names['start'](json.loads(sys.argv[2]), sys.argv[4:], True)", script]
+        else:
+            command = [script]
+        command = [sys.executable, *command, json.dumps(settings), "--", "x", str(fd)]
+        done = subprocess.run(command, pass_fds=[fd], capture_output=True)
+    assert (done.returncode, done.stderr) == (1, b"")
+    assert not room.exists()
+
+
+def test_what_python_is_just_keeping_is_not_copied(tmp_path, monkeypatch):
+    """Other processes keep compiled code in the package meanwhile: a file that is listed may be gone before it is copied."""
+    kept, book = tmp_path / "foldnet/__pycache__", Path(kernel.ROOT / "book")
+    kept.mkdir(parents=True)
+    (tmp_path / "book").symlink_to(book)
+    (kept / "nets.cpython-311.pyc").write_bytes(b"kept")
+    for name in ("nets.cpython-311.pyc.281473", "_layer_kernel.draw-10.py311.nbi.tmp.0123456789abcdef"):
+        (kept / name).symlink_to("gone")
+    monkeypatch.setattr(kernel, "ROOT", tmp_path)
+    with Kernel(LIMITS) as shielded:
+        assert [path.name for path in (shielded.home / "library/foldnet/__pycache__").iterdir()] == ["nets.cpython-311.pyc"]
 
 
 def test_folders_that_are_nested_deeply_are_removed(tmp_path):

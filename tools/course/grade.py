@@ -17,6 +17,7 @@ import resource
 import shutil
 import signal
 import sys
+import tempfile
 import time
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -37,6 +38,8 @@ from .submission import MOST_ENDS, Step, Submission
 
 ROOT = source.ROOT
 JUDGE = 6000  # megabytes that the judge itself may take
+SCRATCH = "scratch"
+AGAIN = "the next make grade tries it again"
 
 
 def grade(problems: source.ProblemSet, folder: Path | None, out: Path, limits: Limits, jobs=2, again=False) -> list[dict]:
@@ -84,9 +87,8 @@ def run(problems: source.ProblemSet, folder: Path, book: Book, limits: Limits, j
     allowed(limits)
     if others:
         print(f"note: left alone, as they are no submissions: {', '.join(map(shown, others[:10]))}", file=sys.stderr)
-    scratch = book.folder / "scratch"
-    remove(scratch)  # what a run that was killed left behind
-    scratch.mkdir(parents=True)
+    clear(book.folder)  # what a run that was killed left behind
+    scratch = Path(tempfile.mkdtemp(prefix=f"{SCRATCH}-", dir=book.folder))  # a new name: its `rm` may live on, and be late
     release, seeds = make.release(problems), variants.seeds(book.folder, handed)
     for one in handed:
         one.digest, one.seed = digest(one.path), seeds.get(one.student)
@@ -113,13 +115,19 @@ def run(problems: source.ProblemSet, folder: Path, book: Book, limits: Limits, j
                 if ended or reason:
                     del running[pid]
                     reason = reason or (f"the judge ended ({status})" if status else "")
-                    if reason or not current(book.load(one.student), one, rules[one.student]):
-                        said = f"not graded: {reason or 'the judge wrote nothing'}; the next make grade tries it again"
+                    if reason or not belongs(book.load(one.student), one, rules[one.student]):
+                        said = f"not graded: {reason or 'the judge wrote nothing'}; {AGAIN}"
                         book.save(nothing(one, rules[one.student], [said], release) | {"failed": True})
                     write(book.folder / "grades.csv", table(list(rows(problems, book, Hand(problems)))))
                     bar.update()
             time.sleep(0.02)
-    remove(scratch)
+    clear(book.folder)
+
+
+def clear(folder: Path) -> None:
+    """Remove the scratch folders of all runs."""
+    for scratch in folder.glob(f"{SCRATCH}*"):
+        remove(scratch)
 
 
 def put_down(pid: int) -> None:
@@ -168,11 +176,14 @@ def signed(problems: source.ProblemSet, limits: Limits) -> str:
     return hashlib.sha256(json.dumps([cells, asdict(replace(limits, shield=""))]).encode()).hexdigest()[:16]
 
 
+def belongs(record: dict | None, handed: Handed, rules: str) -> bool:
+    """Whether a record is that of this very file, judged by these rules."""
+    return bool(record) and (record["name"], record["digest"], record["rules"]) == (handed.name, handed.digest, rules)
+
+
 def current(record: dict | None, handed: Handed, rules: str) -> bool:
-    """Whether a record is that of this very file, judged by these rules; where the judge failed it is tried again."""
-    if not record or record.get("failed"):
-        return False
-    return (record["name"], record["digest"], record["rules"]) == (handed.name, handed.digest, rules)
+    """Whether a file has its record; where the judge failed it is tried again."""
+    return belongs(record, handed, rules) and not record.get("failed")
 
 
 def nothing(handed: Handed, rules: str, notes: list[str], release: nbformat.NotebookNode) -> dict:
@@ -207,9 +218,10 @@ def begun(problems, handed: Handed, release, book: Book, limits: Limits, rules: 
             record = examined(problems, handed, release, limits, rules, scratch, pulse)
             book.save(record)
             status = 0
-    except BaseException as error:  # the one place where a submission's worst must end
+    except BaseException as error:  # the one place where a submission's worst must end; or the machine's, on another day
         with contextlib.suppress(BaseException):
-            book.save(nothing(handed, rules, [f"not graded: {type(error).__name__}: {str(error)[:200]}"], release))
+            said = f"not graded: {type(error).__name__}: {str(error)[:200]}; {AGAIN}"
+            book.save(nothing(handed, rules, [said], release) | {"failed": True})
             status = 0
     finally:
         os._exit(status)

@@ -29,6 +29,7 @@ GRACE = 3.0  # seconds between the request to stop and the end
 PHOTO = 60.0  # seconds for a photograph
 RARELY = 15  # times as long as an exact look at memory takes is the next one put off: it reads every page's entry
 DEEPEST = 40  # folders in folders
+UNFINISHED = shutil.ignore_patterns("*.pyc.*", "*.tmp.*")  # what Python and numba are just keeping: gone before it is copied
 FILES = 20_000
 
 
@@ -130,7 +131,7 @@ class Kernel:
         import matplotlib
 
         library = self.home / "library"
-        shutil.copytree(ROOT / "foldnet", library / "foldnet")
+        shutil.copytree(ROOT / "foldnet", library / "foldnet", ignore=UNFINISHED)
         (library / "foldnet/_book").mkdir(exist_ok=True)
         shutil.copy(ROOT / "book/plan.yml", library / "foldnet/_book")
         for folder in ("claims", "data"):

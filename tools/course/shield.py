@@ -16,6 +16,7 @@ import json
 import os
 import platform
 import resource
+import select
 import shutil
 import signal
 import struct
@@ -117,8 +118,7 @@ def missing() -> list[str]:
 
 def main() -> int:
     settings, command = json.loads(sys.argv[1]), sys.argv[3:]
-    if sys.platform == "linux":  # whoever ends the judge ends us, and with us all that we started
-        libc.prctl(PARENT_DEATH_SIGNAL, signal.SIGKILL)
+    end_with_parent(command)  # whoever ends the judge ends us, and with us all that we started
     apart = settings["wrapped"] or (sys.platform == "linux" and separate())
     child = os.fork()
     if not child:
@@ -126,6 +126,20 @@ def main() -> int:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _, status = os.waitpid(child, 0)
     return os.waitstatus_to_exitcode(status) & 0xFF
+
+
+def end_with_parent(command: list[str]) -> None:
+    """From here on this process ends with the one that started it; at once where the judge is gone already.
+
+    It is gone if nobody is at the other end of the line that the command will speak on, which is its last word.
+    """
+    if sys.platform != "linux":
+        return
+    libc.prctl(PARENT_DEATH_SIGNAL, signal.SIGKILL)
+    line = select.poll()
+    line.register(int(command[-1]), 0)  # a line that is cut is told in any case
+    if line.poll(0):
+        os._exit(1)
 
 
 def separate() -> bool:
@@ -144,6 +158,7 @@ def separate() -> bool:
 
 def start(settings: dict, command: list[str], apart: bool) -> None:
     """In the child: limits, fences, and then the command; where we are `apart`, our processes are counted by themselves."""
+    end_with_parent(command)  # before anything is written: the folders may be cleared away already
     with contextlib.suppress(OSError):
         os.setsid()
     for folder in settings["folders"]:
@@ -155,8 +170,6 @@ def start(settings: dict, command: list[str], apart: bool) -> None:
     limit(settings)
     if apart and counted():
         resource.setrlimit(resource.RLIMIT_NPROC, (settings["tasks"], settings["tasks"]))
-    if sys.platform == "linux":
-        libc.prctl(PARENT_DEATH_SIGNAL, signal.SIGKILL)
     if version():
         fence(settings["read"], settings["write"], version())
     elif not settings["bare"]:
