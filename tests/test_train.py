@@ -512,7 +512,7 @@ def test_stored_notebook_keeps_no_bar():
     )
     short = "with bar(3, True) as shown:\n    shown.update(3)"
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(code), nbformat.v4.new_code_cell(short)])
-    nbclient.NotebookClient(notebook, timeout=600, kernel_name="python3").execute()
+    nbclient.NotebookClient(notebook, timeout=600, startup_timeout=600, kernel_name="python3").execute()
     shown = notebook.cells[0].outputs
     assert [o.output_type for o in shown] == ["display_data", "execute_result"]
     assert shown[0].data == {"text/plain": ""}

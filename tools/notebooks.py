@@ -31,6 +31,7 @@ METADATA = {
 FOLD_TAGS = {"folded", "setup"}
 FOLDED = {"cellView": "form", "jupyter": {"source_hidden": True}}  # Colab's way and JupyterLab's; the site reads the tag
 CELL_TIMEOUT = 600
+START_TIMEOUT = 600  # a kernel on a machine that stands still is silent, and comes
 
 
 def main(argv: list[str] | None = None, root: Path = ROOT) -> int:
@@ -112,6 +113,7 @@ def execute(path: Path, kernel: str = "python3", folder: Path | None = None, env
     client = NotebookClient(
         notebook,
         timeout=CELL_TIMEOUT,
+        startup_timeout=START_TIMEOUT,
         kernel_name=kernel,
         record_timing=False,
         store_widget_state=False,

@@ -71,13 +71,14 @@ def cluster(address: str):
         raise ValueError("--dask needs Dask: pip install 'foldnet[cluster]'") from None
     with contextlib.ExitStack() as stack:
         kind, _, workers = address.partition(":")
+        patience = 10
         if kind == "local":
             if not workers.isdigit() or not int(workers):
                 raise ValueError(f"a cluster of this machine is local:4, with the number of its processes; got {address!r}")
             settings = {"n_workers": int(workers), "threads_per_worker": 1, "dashboard_address": None}
-            address = stack.enter_context(LocalCluster(**settings)).scheduler_address
+            address, patience = stack.enter_context(LocalCluster(**settings)).scheduler_address, 300  # it is there, if busy
         try:
-            client = stack.enter_context(Client(address, timeout=10, set_as_default=False))
+            client = stack.enter_context(Client(address, timeout=patience, set_as_default=False))
         except (OSError, ValueError) as error:
             raise ValueError(f"no Dask scheduler answers at {address!r}: {error}") from None
         yield client

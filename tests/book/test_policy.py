@@ -77,18 +77,20 @@ if len(before.split()) < int(silent):
     time.sleep(10_000)
 os.execv(sys.executable, [sys.executable, "-m", "ipykernel_launcher", *rest])
 """
-SHORT = 4.0  # seconds for a first start that never comes; the second has five times as many
 
 
-def stubborn(folder: Path, silent: int) -> tuple[list[str], dict[str, str]]:
-    """The options and the environment in which notebooks run in such a kernel, which is installed in a folder."""
+def stubborn(folder: Path, silent: int, seconds: int) -> tuple[list[str], dict[str, str]]:
+    """The options and the environment in which notebooks run in such a kernel, which is installed in a folder.
+
+    A first start has so many seconds, the second five times as many.
+    """
     kernel = folder / "kernels/stubborn"
     kernel.mkdir(parents=True)
     (kernel / "kernel.py").write_text(STUBBORN)
     command = [sys.executable, str(kernel / "kernel.py"), str(silent), "-f", "{connection_file}"]
     (kernel / "kernel.json").write_text(json.dumps({"argv": command, "display_name": "stubborn", "language": "python"}))
     kept = [option for option in NBVAL if "current-env" not in option and "startup" not in option]
-    return [*kept, "--nbval-kernel-name=stubborn", f"--nbval-kernel-startup-timeout={SHORT}"], {"JUPYTER_PATH": str(folder)}
+    return [*kept, "--nbval-kernel-name=stubborn", f"--nbval-kernel-startup-timeout={seconds}"], {"JUPYTER_PATH": str(folder)}
 
 
 def starts(folder: Path) -> list[int]:
@@ -97,21 +99,21 @@ def starts(folder: Path) -> list[int]:
 
 
 def test_a_kernel_that_is_silent_once_is_started_again_and_the_summary_says_so(clone, tmp_path):
-    options, environment = stubborn(tmp_path, silent=1)
+    options, environment = stubborn(tmp_path, silent=1, seconds=12)
     done = nbval(clone, workers=1, options=options, **environment)
     assert done.returncode == 0, done.stdout
     assert "3 passed" in done.stdout
     (said,) = [line for line in done.stdout.splitlines() if "only when it was tried again" in line]
-    assert "book/splines/one.ipynb: Kernel didn't respond in 4 seconds" in said
+    assert "book/splines/one.ipynb: Kernel didn't respond in 12 seconds" in said
     assert len(starts(tmp_path)) == 2
     assert not any(map(psutil.pid_exists, starts(tmp_path)))
 
 
 def test_a_kernel_that_never_starts_fails_and_says_why(clone, tmp_path):
-    options, environment = stubborn(tmp_path, silent=10)
+    options, environment = stubborn(tmp_path, silent=10, seconds=2)
     done = nbval(clone, workers=0, options=options, **environment)
     assert done.returncode == 1
     assert "3 errors" in done.stdout
-    assert "the kernel did not start, twice: Kernel didn't respond in 4 seconds" in done.stdout
+    assert "the kernel did not start, twice: Kernel didn't respond in 2 seconds" in done.stdout
     assert len(starts(tmp_path)) == 2
     assert not any(map(psutil.pid_exists, starts(tmp_path)))

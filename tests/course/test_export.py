@@ -116,7 +116,7 @@ def desk(nano, graded):
 def ask(address: str, sent: dict | None = None, **headers) -> str:
     data = json.dumps(sent).encode() if sent is not None else None
     request = urllib.request.Request(address, data, {"Content-Type": "application/json", **headers})
-    with urllib.request.urlopen(request, timeout=60) as reply:
+    with urllib.request.urlopen(request, timeout=600) as reply:
         return reply.read().decode()
 
 

@@ -285,7 +285,7 @@ def test_a_judge_does_not_wait_for_threads_that_its_parent_had(nano_text, tmp_pa
     assert done.stdout.split()[-1:] == ["2"], done.stderr[-500:]
 
 
-QUICK = Limits(cell=20, call=3, test=1, judge=8, shield="basic")
+QUICK = Limits(cell=20, call=5, test=4, judge=10, shield="basic")
 HELD = """import ctypes
 def held(number):
     lock = ctypes.create_string_buffer(64)
@@ -361,13 +361,13 @@ def test_grading_that_is_stopped_and_goes_on_costs_nobody_a_point(nano, tmp_path
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         status = 1
         try:
-            grade.grade(nano, folder, out, Limits(cell=20, call=3, test=3, judge=3, shield="basic"))
+            grade.grade(nano, folder, out, Limits(cell=20, call=3, test=3, judge=8, shield="basic"))
             status = 0
         finally:
             os._exit(status)
     time.sleep(1.5)
     os.killpg(pid, signal.SIGSTOP)
-    time.sleep(8)
+    time.sleep(13)
     os.killpg(pid, signal.SIGCONT)
     assert os.waitpid(pid, 0)[1] == 0
     assert {name: (row["by tests"], row["notes"]) for name, row in table(out).items()} == {f"s{i}": ("2", "") for i in range(4)}

@@ -21,7 +21,7 @@ def test_whoever_looks_while_a_sign_is_written_sees_the_old_one_or_the_new_one()
         while time.monotonic() < begun + 1 or len(seen) < 2:
             assert pulse.until >= begun + 99
             seen.add(pulse.at)
-            assert time.monotonic() < begun + 60
+            assert time.monotonic() < begun + 3000
         assert {"one thing", "another"} & seen
     finally:
         os.kill(pid, signal.SIGKILL)
@@ -29,12 +29,12 @@ def test_whoever_looks_while_a_sign_is_written_sees_the_old_one_or_the_new_one()
 
 
 def test_a_sign_of_life_never_shortens_what_was_granted():
-    pulse = Pulse(10)
+    pulse = Pulse(10_000)  # seconds beside which no standstill of a machine counts
     before = pulse.until
     pulse.beat(1)
     assert (pulse.until, pulse.at) == (before, "beginning")
-    pulse.beat(1000)
-    assert pulse.until > before + 900
+    pulse.beat(1_000_000)
+    assert pulse.until > before + 900_000
     pulse("ü" * 300, 5)
     assert pulse.at.startswith("üüü")
     assert pulse.until < before

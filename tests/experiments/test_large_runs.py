@@ -157,9 +157,22 @@ def test_a_second_run_on_the_same_file_is_refused(tmp_path, capsys):
 
 @forks
 def test_two_processes_at_once(tmp_path):
-    path, cells = tmp_path / "x.jsonl", [{"n": n} for n in range(10)]
-    slow = lambda n: time.sleep(0.2) or {"value": n}  # noqa: E731
-    both = [forked(lambda: runner.run(cells, slow, path, progress=False)) for _ in range(2)]
+    """Whoever comes first has not done before the other was refused, however late that one comes."""
+    path, refused, cells = tmp_path / "x.jsonl", tmp_path / "refused", [{"n": n} for n in range(10)]
+
+    def slow(n):
+        while not refused.exists():
+            time.sleep(0.02)
+        return {"value": n}
+
+    def work():
+        try:
+            runner.run(cells, slow, path, progress=False)
+        except RunStopped:
+            refused.touch()
+            raise
+
+    both = [forked(work) for _ in range(2)]
     ends = sorted(end() for end in both)
     assert [status for status, _ in ends] == [0, 1]
     assert "another run writes to x.jsonl now" in ends[1][1]

@@ -122,6 +122,6 @@ class Firefox:
     def close(self) -> None:
         self.socket.close()
         self.process.terminate()
-        self.process.wait(timeout=30)
+        self.process.wait(timeout=180)
         self.process.stderr.close()
         shutil.rmtree(self.profile, ignore_errors=True)
