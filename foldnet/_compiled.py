@@ -6,8 +6,9 @@ from typing import Any
 
 import numba
 from numba import int64, uint64
-from numba.core import event
+from numba.core import event, types
 from numba.cpython.unsafe.numbers import trailing_zeros
+from numba.extending import intrinsic
 
 from ._progress import line
 
@@ -49,6 +50,19 @@ def signs_of(values, first, number):
         p |= uint64(values[begin + d] > 0) << d
         q |= uint64(values[begin + d] < 0) << d
     return p, q
+
+
+@intrinsic
+def _pointer(context, address):
+    """A whole number as the place of a float64."""
+    kind = types.CPointer(types.float64)
+    return kind(address), lambda context, builder, _, args: builder.inttoptr(args[0], context.get_value_type(kind))
+
+
+@compiled
+def floats_at(address, number):
+    """So many float64 at an address, as an array; whoever calls keeps them alive."""
+    return numba.carray(_pointer(address), number)
 
 
 class _Told(event.Listener):

@@ -9,17 +9,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._compiled import compiled, lowest, ones
-from ._depth_layer_kernel import ALL, NONE, ONE, affine
+from .._compiled import compiled, floats_at, lowest, ones
+from ._depth_layer_kernel import ALL, NONE, ONE, affine, lay_out
 
 
 @compiled
-def splines(theta, parameters, sizes, leak, tolerance, first, last):
-    """The networks `first` to `last` of `parameters` numbers each in `theta`, with the columns that `DeepSpline` has.
+def splines(where, sizes, leak, tolerance, first, last):
+    """The networks `first` to `last`, with the columns that `DeepSpline` has.
 
+    `where` are the addresses of the weights of the first layer, of all networks, of their biases, of the weights of the next
+    layer, and so on: to copy them into one array would take longer than a layer does.
     Returned are, for each vertex, its network, counted from the first, place, value and the slopes to its left and right
     `(4, V)`, and kink; for each breakpoint of a neuron vertex, layer and neuron `(3, R)`, and switches and active `(2, R)`; slope
-    and intercept of the last pieces `(networks, 2)`.
+    and intercept of the last pieces `(networks, 2)`; and whether all weights are finite: if not, the rest is not to be used.
     """
     layers, widest, room = len(sizes) - 2, 0, 8
     bit = np.zeros(layers + 1, np.int64)  # where the bits of each hidden layer begin
@@ -31,19 +33,23 @@ def splines(theta, parameters, sizes, leak, tolerance, first, last):
     flat, norm = np.empty(widest * widest), np.empty(2 * widest)
     spots, names = np.empty(2 * widest), np.empty(2 * widest, np.int64)
     whole, real, rows = np.empty((2, room), np.int64), np.empty((4, room)), np.empty((5, room), np.int64)  # longer than needed
-    outermost, used = np.empty((last - first, 2)), np.zeros(2, np.int64)
+    outermost, used, sound = np.empty((last - first, 2)), np.zeros(2, np.int64), True
     for network in range(first, last):
         count = -1
         while count < 0:
-            count = _hidden(theta, network * parameters, sizes, leak, tolerance, room, *desk, bit, flat, norm, spots, names)
+            count = _hidden(where, network, sizes, leak, tolerance, room, *desk, bit, flat, norm, spots, names)
             if count < 0:  # once more, with room for at least as many vertices as there would have been
                 room = -2 * count
                 desk = _desk(room, widest, layers, bits)
         place, steepest, order, h, s, z, t, _, _, zero, switch, lit_at, on, _ = desk
         if layers % 2:  # an even number of layers leaves the last values where the first ones began
             h, s, z, t = z, t, h, s
-        begin, words = (network + 1) * parameters - sizes[layers] - 1, bits - bit[layers - 1]
-        noise = tolerance * _output(theta, begin, sizes[layers], leak, on, words, h, s, z, t, steepest, count)
+        width, words = sizes[layers], bits - bit[layers - 1]
+        weight, bias = floats_at(where[-2] + 8 * network * width, width), floats_at(where[-1] + 8 * network, 1)
+        noise = _output(weight, bias[0], tolerance, leak, on, words, h, s, z, t, steepest, count)
+        if not (count and noise < np.inf and abs(bias[0]) < np.inf):
+            sound = False
+            break
         listed = used[1]
         for w in range(count * bits):
             listed += ones(zero[w])
@@ -61,6 +67,7 @@ def splines(theta, parameters, sizes, leak, tolerance, first, last):
         rows[:3, :listed].copy(),
         flags,
         outermost,
+        sound,
     )
 
 
@@ -117,10 +124,13 @@ def _desk(room, widest, layers, bits):
 
 @compiled
 def _hidden(
-    theta, begin, sizes, leak, tolerance, room, place, largest, order, h, s, z, t, plus, minus, zero, switch,
+    where, network, sizes, leak, tolerance, room, place, largest, order, h, s, z, t, plus, minus, zero, switch,
     lit_at, on, lit_in, bit, flat, norm, spots, names,
 ):  # fmt: skip
-    """All hidden layers of one network: the number of vertices, or minus the number that there must be room for."""
+    """All hidden layers of one network: the number of vertices, or minus the number that there must be room for.
+
+    It is zero where a weight is not finite.
+    """
     count, known, layers, single = 3, 3, len(sizes) - 2, np.empty(64, np.int64)
     for d in range(64):
         single[d] = np.int64(1) << d
@@ -135,9 +145,12 @@ def _hidden(
         inputs, outputs, words = sizes[layer], sizes[layer + 1], bit[layer + 1] - bit[layer]
         below = bit[layer] - bit[layer - 1] if layer else 0
         slope = leak if layer else 1.0  # the input itself goes through no ReLU
-        wires = theta, begin, inputs, outputs, tolerance, slope
+        weight = floats_at(where[2 * layer] + 8 * network * inputs * outputs, inputs * outputs)
+        bias = floats_at(where[2 * layer + 1] + 8 * network * outputs, outputs)
+        if not lay_out(weight, bias, tolerance, flat, norm):
+            return 0
+        wires = bias, inputs, outputs, tolerance, slope
         affine(*wires, on, below, h, s, flat, norm, largest, z, t, order, place, known, count, plus, minus, single)
-        begin += outputs * (inputs + 1)
         needed = count
         for i in range(count - 1):
             for w in range(words):
@@ -207,10 +220,11 @@ def _hidden(
 
 
 @compiled
-def _output(theta, begin, inputs, leak, on, below, h, s, z, t, steepest, count):
-    """The output and its slope at all vertices, and the steepest input; returned is the sum of the weights without signs."""
+def _output(weight, bias, tolerance, leak, on, below, h, s, z, t, steepest, count):
+    """The output and its slope at all vertices, and the steepest input; returned is what rounding makes of the steepest."""
+    inputs = len(weight)
     for v in range(count):
-        value, slope, steep = theta[begin + inputs], 0.0, 0.0
+        value, slope, steep = bias, 0.0, 0.0
         for w in range(below):
             lit = on[v * below + w]
             word = lit if leak == 0 else ALL >> np.uint64(max(0, 64 * (w + 1) - inputs))
@@ -220,14 +234,14 @@ def _output(theta, begin, inputs, leak, on, below, h, s, z, t, steepest, count):
                 word &= word - ONE
                 a, c = h[v * inputs + i], s[v * inputs + i]
                 c = c if (lit >> np.uint64(j)) & ONE else leak * c
-                value += (a if a > 0 else leak * a) * theta[begin + i]
-                slope += c * theta[begin + i]
+                value += (a if a > 0 else leak * a) * weight[i]
+                slope += c * weight[i]
                 steep = max(steep, abs(c))
         z[v], t[v], steepest[v] = value, slope, steep
-    total = 0.0
+    noise = 0.0
     for i in range(inputs):
-        total += abs(theta[begin + i])
-    return total
+        noise += tolerance * abs(weight[i])
+    return noise
 
 
 @compiled

@@ -14,31 +14,39 @@ LEFT = np.int64(-(2**63))  # the bit that is the sign of a float
 
 
 @compiled
+def lay_out(weight, bias, tolerance, flat, norm):
+    """The weights one input after the other, and what rounding makes of the largest input and of the bias; are all finite?"""
+    n, total = np.uint64(len(bias)), 0.0
+    inputs = np.uint64(len(weight)) // n
+    for o in range(n):
+        for i in range(inputs):
+            flat[i * n + o] = weight[o * inputs + i]
+        norm[o], norm[n + o] = 0.0, tolerance * abs(bias[o])
+    for i in range(inputs):
+        for o in range(n):
+            norm[o] += tolerance * abs(flat[i * n + o])
+    for o in range(n):
+        total += norm[o] + norm[n + o]
+    return total < np.inf
+
+
+@compiled
 def affine(
-    theta, begin, inputs, outputs, tolerance, leak, on, below, h, s, flat, norm, largest, z, t, order, place, known, count,
+    bias, inputs, outputs, tolerance, leak, on, below, h, s, flat, norm, largest, z, t, order, place, known, count,
     plus, minus, single,
 ):  # fmt: skip
     """Values z and slopes t of a layer at `count` vertices from those below, h and s, before its ReLU; the largest of h.
 
-    The weights begin at `begin` in theta and are laid out one input after the other. Slopes are summed up at the vertices that
-    are older than the layer below, and change by the few inputs that switch at those that it drew, from `known` on. Values go
-    from neighbour to neighbour by their slopes, as long as they are not much smaller than they were on the way: then they are
-    summed up, or what is left would be rounding. `norm` is left with what rounding makes of the largest h and of the bias; values
-    below that become zero, and bits say which are positive and negative.
+    Slopes are summed up at the vertices that are older than the layer below, and change by the few inputs that switch at those
+    that it drew, from `known` on. Values go from neighbour to neighbour by their slopes, as long as they are not much smaller
+    than they were on the way: then they are summed up, or what is left would be rounding. Values below what `norm` says become
+    zero, and bits say which are positive and negative.
     """
-    bias, scratch = begin + inputs * outputs, np.zeros(1)
+    scratch = np.zeros(1)
     size_bits, h_bits = scratch.view(np.int64), h.view(np.int64)
     row_of, gated, exact = np.zeros(inputs + 8, np.uint64), np.zeros(4 * (inputs + 8)), np.zeros(outputs)
     z_bits, words = z.view(np.int64), -(-outputs // 64)
     n = np.uint64(outputs)
-    for o in range(n):
-        first = np.uint64(begin) + o * np.uint64(inputs)
-        for i in range(np.uint64(inputs)):
-            flat[i * n + o] = theta[first + i]
-        norm[o], norm[n + o] = 0.0, tolerance * abs(theta[np.uint64(bias) + o])
-    for i in range(np.uint64(inputs)):
-        for o in range(n):
-            norm[o] += tolerance * abs(flat[i * n + o])
     _slopes(order, known, count, inputs, outputs, leak, on, below, s, t, flat, row_of, gated)
     most = np.inf  # the largest h since values were summed up
     for at in range(count):
@@ -53,7 +61,7 @@ def affine(
         if follow:
             way, most = place[v] - place[left], max(most, size)
         else:
-            _sum_up(v, bias, finite, inputs, outputs, leak, on, below, h, s, theta, flat, exact, t, row_of, gated)
+            _sum_up(v, bias, finite, inputs, outputs, leak, on, below, h, s, flat, exact, t, row_of, gated)
             before, way, most = row, 0.0, size if finite else np.inf
         known_bias = 1.0 if finite else 0.0
         for o in range(n):  # what follows is written out here, since to hand over so many arrays takes as long
@@ -153,7 +161,7 @@ def _add_slopes(t, p, q, r, u, outputs, flat, row_of, s, number):
 
 
 @compiled
-def _sum_up(v, bias, finite, inputs, outputs, leak, on, below, h, s, theta, flat, z, t, row_of, gated):
+def _sum_up(v, bias, finite, inputs, outputs, leak, on, below, h, s, flat, z, t, row_of, gated):
     """Values z `(outputs,)`, and slopes in their row, at one vertex from all inputs that are on, eight at a time."""
     row, number, room = np.uint64(v * outputs), 0, inputs + 8
     value, slope = gated[:room], gated[room : 2 * room]
@@ -172,7 +180,7 @@ def _sum_up(v, bias, finite, inputs, outputs, leak, on, below, h, s, theta, flat
     for k in range(number, number + 8):
         row_of[k], value[k], slope[k] = 0, 0.0, 0.0
     for o in range(np.uint64(outputs)):
-        z[o], t[row + o] = theta[np.uint64(bias) + o] if finite else 0.0, 0.0  # a bias does not matter at infinity
+        z[o], t[row + o] = bias[o] if finite else 0.0, 0.0  # a bias does not matter at infinity
     for k in range(0, number, 8):
         _add(z, t, v * outputs, outputs, flat, row_of, value, slope, k)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
-from math import isfinite
+from math import prod
 
 import numpy as np
 import torch
@@ -16,6 +16,7 @@ from ..nets import ReLUNet
 from .breakpoints import Pieces
 
 TOLERANCE = 1e-12  # what is smaller than this, relative to the terms it is summed from, is zero
+DIVERGED = "a network with weights that are NaN or infinite has no breakpoints: did its training diverge?"
 MOST_ENTRIES = 2_000_000  # vertices times neurons in memory at once; larger batches are done in parts
 
 
@@ -59,32 +60,43 @@ class DeepSpline:
 
 def deep_spline(net: ReLUNet) -> DeepSpline:
     """All breakpoints and kinks of a (leaky) ReLU network of one input and one output, or of a batch, in float64."""
-    theta = _parameters(net)
-    return (_by_kernel if theta.device.type == "cpu" else _by_tensors)(theta, net)
+    sizes = net.sizes
+    if sizes[0] != 1 or sizes[-1] != 1 or len(sizes) < 3:
+        raise ValueError(f"a network of one input, one output and at least one hidden layer is needed; got {net}")
+    return (_by_kernel if net.weights[0].device.type == "cpu" else _by_tensors)(net)
 
 
-def _by_kernel(theta: Tensor, net: ReLUNet) -> DeepSpline:
+def _by_kernel(net: ReLUNet) -> DeepSpline:
     """The compiled way, for the processor, in as many threads as torch has."""
     from ._depth_kernel import splines
 
-    count, sizes, numbers = len(theta), np.array(net.sizes), theta.reshape(-1).numpy()
+    sizes, batch = np.array(net.sizes), net.batch_shape
+    parts = [p for layer in zip(net.weights, net.biases) for p in layer]
+    parts = [p if p.dtype == torch.float64 and p.is_contiguous() else p.detach().double().contiguous() for p in parts]
+    where, count = np.array([p.data_ptr() for p in parts]), prod(batch)
     threads = min(torch.get_num_threads(), 1 + count // 8)
     step = count if threads == 1 else -(-count // (4 * threads))
 
     def work(first: int) -> DeepSpline:
-        found = splines(numbers, theta.shape[1], sizes, net.leak, TOLERANCE, first, min(first + step, count))
-        network, real, kink, rows, flags, outermost = found
-        columns = map(torch.from_numpy, (network, *real, kink, *rows, *flags, outermost))
-        return DeepSpline(net.batch_shape, *columns)
+        network, real, kink, rows, flags, outermost, sound = splines(
+            where, sizes, net.leak, TOLERANCE, first, min(first + step, count)
+        )
+        if not sound:
+            raise ValueError(DIVERGED)
+        return DeepSpline(batch, *map(torch.from_numpy, (network, *real, kink, *rows, *flags, outermost)))
 
     if threads == 1:
         return work(0)
     with ThreadPoolExecutor(threads) as pool:
-        return _joined(list(pool.map(work, range(0, count, step))), net.batch_shape, step)
+        return _joined(list(pool.map(work, range(0, count, step))), batch, step)
 
 
-def _by_tensors(theta: Tensor, net: ReLUNet) -> DeepSpline:
+def _by_tensors(net: ReLUNet) -> DeepSpline:
     """The same layer by layer on tensors, for the devices that have no kernel."""
+    theta = net.vector().detach().double()
+    theta = theta.reshape(-1, theta.shape[-1])
+    if not theta.isfinite().all():
+        raise ValueError(DIVERGED)
     nets, count, widest = net.with_vector(theta), len(theta), max(net.sizes)
     # a random network has about as many breakpoints as neurons (Hanin and Rolnick), so this keeps a tensor below MOST_ENTRIES
     step = max(1, MOST_ENTRIES // (widest * (2 * sum(net.sizes[1:-1]) + 8)))
@@ -312,15 +324,3 @@ def _without(rows: Tensor, left_out: Tensor) -> Tensor:
     keep = torch.ones(len(rows), dtype=torch.bool, device=rows.device)
     keep[left_out] = False
     return rows[keep]
-
-
-def _parameters(net: ReLUNet) -> Tensor:
-    """All parameters in float64, `(networks, P)`."""
-    sizes = net.sizes
-    if sizes[0] != 1 or sizes[-1] != 1 or len(sizes) < 3:
-        raise ValueError(f"a network of one input, one output and at least one hidden layer is needed; got {net}")
-    theta = net.vector().detach().double()
-    theta = theta.reshape(-1, theta.shape[-1])
-    if not isfinite(theta.sum().item()) and not theta.isfinite().all():  # the sum is quicker, but may overflow
-        raise ValueError("a network with weights that are NaN or infinite has no breakpoints: did its training diverge?")
-    return theta

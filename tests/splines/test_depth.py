@@ -118,8 +118,7 @@ def test_the_kernel_and_the_tensors_find_the_same(net, seed):
     """Networks on the processor go through a compiled kernel, those on other devices through tensors: every column agrees."""
     hidden = np.random.default_rng(seed).integers(1, 80, 3).tolist()
     for f in (net, random((1, *hidden, 1), seed, leak=net.leak), net.with_vector(net.vector().expand(2, 3, -1))):
-        theta = depth._parameters(f)
-        agree(depth._by_kernel(theta, f), depth._by_tensors(theta, f))
+        agree(depth._by_kernel(f), depth._by_tensors(f))
 
 
 def agree(a, b):
@@ -138,7 +137,7 @@ def test_threads_and_a_desk_that_is_too_small_change_nothing(monkeypatch):
     agree(deep_spline(nets), one)
     # each layer of a tent doubles the pieces: far more vertices than neurons
     assert deep_spline(tent(12)).piece_count(0, 1) == 2**12
-    agree(depth._by_kernel(depth._parameters(tent(9)), tent(9)), depth._by_tensors(depth._parameters(tent(9)), tent(9)))
+    agree(depth._by_kernel(tent(9)), depth._by_tensors(tent(9)))
 
 
 # ---- against the network itself ----------------------------------------------------------------------------------------------
