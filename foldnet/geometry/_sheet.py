@@ -103,7 +103,7 @@ class Drawing:
         """The whole sheet."""
         from ._join_kernel import close, number, place
 
-        parts = self.sheets
+        parts, self.sheets = self.sheets, []
         if len(parts) == 1:
             return parts[0]
         count = _before((len(p.vertices), len(p.edges), len(p.bits), len(p.corners)) for p in parts)
@@ -125,6 +125,7 @@ class Drawing:
             runs = new.starts[f + 1 : f_end + 1], new.corners[s:s_end], new.sides[s:s_end]
             rest = new.edges, new.lines, new.faces, new.bits[f:f_end]
             place(*parts[i], *own, new.vertices, new.values, *runs, *rest)
+            parts[i] = None  # freed here as well
 
         self._each(put, count[1:, 3] - count[:-1, 3])
         close(second, new.faces)
