@@ -52,10 +52,10 @@ def main() -> None:
     torch.set_num_threads(1)
     nets = networks(BATCH)
     one = nets[0]
-    f = deep_spline(one)
-    exact = f.place[f.kink & (f.place.abs() < REACH)].numpy()
+    f = deep_spline(one, -REACH, REACH)
+    exact = f.place[f.kink].numpy()
     found = grid_kinks(one)
-    exact_time, grid_time = seconds(lambda: deep_spline(one), 300), seconds(lambda: grid_kinks(one), 3)
+    exact_time, grid_time = seconds(lambda: deep_spline(one, -REACH, REACH), 300), seconds(lambda: grid_kinks(one), 3)
     print(f"one {'-'.join(map(str, SIZES))} network: {len(exact)} kinks on [-{REACH:g}, {REACH:g}]")
     print(f"  exact                     {1e3 * exact_time:9.2f} ms")
     print(f"  grid of {POINTS:,} points    {1e3 * grid_time:9.2f} ms, {grid_time / exact_time:.0f} times as long")
@@ -63,7 +63,7 @@ def main() -> None:
     print(
         f"  the grid finds {len(found)} kinks; {int((np.diff(exact) < 2 * spacing).sum())} pairs lie closer than two of its steps"
     )
-    many_time = seconds(lambda: deep_spline(nets), 1)
+    many_time = seconds(lambda: deep_spline(nets, -REACH, REACH), 3)
     print(f"{BATCH:,} networks in one call  {many_time:.2f} s, {1e3 * many_time / BATCH:.2f} ms each")
 
 

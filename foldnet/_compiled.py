@@ -62,7 +62,7 @@ def _pointer(context, address):
 @compiled
 def floats_at(address, number):
     """So many float64 at an address, as an array; whoever calls keeps them alive."""
-    return numba.carray(_pointer(address), number)
+    return numba.carray(_pointer(address), number)  # ty: ignore[missing-argument]
 
 
 class _Told(event.Listener):

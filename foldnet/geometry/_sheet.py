@@ -103,7 +103,8 @@ class Drawing:
         """The whole sheet."""
         from ._join_kernel import close, number, place
 
-        parts, self.sheets = self.sheets, []
+        parts: list = self.sheets
+        self.sheets = []
         if len(parts) == 1:
             return parts[0]
         count = _before((len(p.vertices), len(p.edges), len(p.bits), len(p.corners)) for p in parts)

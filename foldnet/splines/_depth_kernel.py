@@ -1,8 +1,9 @@
 """Deep networks of one variable as splines on the processor, compiled: the zeros of each layer go into a list of places in order.
 
 What `depth` says about vertices, intervals and limits at infinity holds here too. Vertices are numbered as they are found, so
-that nothing moves: 0, 1 and 2 are -inf, 0 and inf, `order` has them from left to right, and an interval goes by the vertex to its
-left. Neurons that are on, positive, negative or zero are bits; without a leak only those that are on are multiplied.
+that nothing moves: 0 and 2 are the ends of the line, 1 lies between them, `order` has all from left to right, and an interval
+goes by the vertex to its left. Neurons that are on, positive, negative or zero are bits; without a leak only those that are on
+are multiplied.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ from ._depth_layer_kernel import ALL, NONE, ONE, affine, lay_out
 
 
 @compiled
-def splines(where, sizes, leak, tolerance, first, last):
-    """The networks `first` to `last`, with the columns that `DeepSpline` has.
+def splines(where, sizes, leak, tolerance, line, first, last):
+    """The networks `first` to `last` between line[0] and line[2], with the columns that `DeepSpline` has.
 
     `where` are the addresses of the weights of the first layer, of all networks, of their biases, of the weights of the next
     layer, and so on: to copy them into one array would take longer than a layer does.
@@ -37,7 +38,7 @@ def splines(where, sizes, leak, tolerance, first, last):
     for network in range(first, last):
         count = -1
         while count < 0:
-            count = _hidden(where, network, sizes, leak, tolerance, room, *desk, bit, flat, norm, spots, names)
+            count = _hidden(where, network, sizes, leak, tolerance, line, room, *desk, bit, flat, norm, spots, names)
             if count < 0:  # once more, with room for at least as many vertices as there would have been
                 room = -2 * count
                 desk = _desk(room, widest, layers, bits)
@@ -124,7 +125,7 @@ def _desk(room, widest, layers, bits):
 
 @compiled
 def _hidden(
-    where, network, sizes, leak, tolerance, room, place, largest, order, h, s, z, t, plus, minus, zero, switch,
+    where, network, sizes, leak, tolerance, line, room, place, largest, order, h, s, z, t, plus, minus, zero, switch,
     lit_at, on, lit_in, bit, flat, norm, spots, names,
 ):  # fmt: skip
     """All hidden layers of one network: the number of vertices, or minus the number that there must be room for.
@@ -135,8 +136,8 @@ def _hidden(
     for d in range(64):
         single[d] = np.int64(1) << d
     for v in range(3):
-        order[v], h[v], s[v] = v, v - 1.0, 1.0 if v < 2 else 0.0
-        place[v] = -np.inf if v == 0 else (0.0 if v == 1 else np.inf)
+        order[v], place[v], s[v] = v, line[v], 1.0 if v < 2 else 0.0
+        h[v] = line[v] if abs(line[v]) < np.inf else v - 1.0
     for i in range(3 * layers):
         lit_at[i] = lit_in[i] = True
     for i in range(3 * bit[-1]):
@@ -224,18 +225,19 @@ def _output(weight, bias, tolerance, leak, on, below, h, s, z, t, steepest, coun
     """The output and its slope at all vertices, and the steepest input; returned is what rounding makes of the steepest."""
     inputs = len(weight)
     for v in range(count):
-        value, slope, steep = bias, 0.0, 0.0
+        value, slope, steep, row = bias, 0.0, 0.0, np.uint64(v * inputs)
         for w in range(below):
             lit = on[v * below + w]
             word = lit if leak == 0 else ALL >> np.uint64(max(0, 64 * (w + 1) - inputs))
             while word != NONE:
                 j = lowest(word)
-                i = 64 * w + j
+                i = np.uint64(64 * w + j)
                 word &= word - ONE
-                a, c = h[v * inputs + i], s[v * inputs + i]
-                c = c if (lit >> np.uint64(j)) & ONE else leak * c
-                value += (a if a > 0 else leak * a) * weight[i]
-                slope += c * weight[i]
+                a, c, factor = h[row + i], s[row + i], weight[i]
+                if leak > 0:
+                    a, c = a if a > 0 else leak * a, c if (lit >> np.uint64(j)) & ONE else leak * c
+                value += a * factor
+                slope += c * factor
                 steep = max(steep, abs(c))
         z[v], t[v], steepest[v] = value, slope, steep
     noise = 0.0
@@ -253,7 +255,8 @@ def _changes(plus, minus, a, b):
 @compiled
 def _zeros(a, b, place, z, outputs, words, plus, minus, norm, largest, tolerance, spots, names):
     """The zeros inside of the interval from a to b, in order: their number; place, error, neuron, nearest vertex are noted."""
-    found, ray = 0, a == 0 or b == 2
+    found, far = 0, place[a] == -np.inf
+    ray = far or place[b] == np.inf
     for w in range(words):
         word = _changes(plus, minus, a * words + w, b * words + w)
         while word != NONE:
@@ -261,7 +264,7 @@ def _zeros(a, b, place, z, outputs, words, plus, minus, norm, largest, tolerance
             word &= word - ONE
             here, there = abs(z[a * outputs + j]), abs(z[b * outputs + j])
             # from the nearer end, so that nothing cancels; on a ray from the finite one, and z at the other is the slope
-            back = a == 0 if ray else there < here
+            back = far if ray else there < here
             v = b if back else a
             steep = (here if back else there) if ray else (here + there) / (place[b] - place[a])
             step = (-there if back else here) / steep

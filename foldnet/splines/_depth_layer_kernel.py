@@ -56,7 +56,7 @@ def affine(
         if leak > 0:
             size_bits[0] = _top(h_bits, v * inputs, inputs, LEFT)
             size = max(size, leak * scratch[0])
-        largest[v], finite = size, v != 0 and v != 2
+        largest[v], finite = size, abs(place[v]) < np.inf
         follow, row, before = finite and most <= 8 * size, np.uint64(v * outputs), np.uint64(left * outputs)
         if follow:
             way, most = place[v] - place[left], max(most, size)
@@ -105,7 +105,7 @@ def _top(bits, first, number, sign):
 @compiled
 def _slopes(order, known, count, inputs, outputs, leak, on, below, s, t, flat, row_of, gated):
     """The slopes at the vertices before `known`, four neighbours at a time: they have nearly the same inputs on."""
-    four, rows = np.zeros(4, np.int64), np.zeros(4, np.uint64)
+    four, rows, words, width = np.zeros(4, np.uint64), np.zeros(4, np.uint64), np.uint64(below), np.uint64(inputs)
     spare, number, listed = len(t) - outputs, 0, gated.reshape((4, -1))
     for at in range(count):
         v = order[at]
@@ -117,30 +117,30 @@ def _slopes(order, known, count, inputs, outputs, leak, on, below, s, t, flat, r
         for k in range(number, 4):  # the last ones may be less than four
             four[k], rows[k] = four[0], spare
         a, b, c, d = four[0], four[1], four[2], four[3]
-        number, n = 0, 0
-        for w in range(-(-inputs // 64)):
+        number, n = 0, NONE
+        for w in range(np.uint64(-(-inputs // 64))):
             p, q, r, u = ALL, ALL, ALL, ALL  # the input itself goes through no ReLU
             if leak < 1:
-                p, q, r, u = on[a * below + w], on[b * below + w], on[c * below + w], on[d * below + w]
+                p, q, r, u = on[a * words + w], on[b * words + w], on[c * words + w], on[d * words + w]
             word = p | q | r | u if leak == 0 else ALL
-            word &= ALL >> np.uint64(max(0, 64 * (w + 1) - inputs))
+            word &= ALL >> np.uint64(max(0, 64 * np.int64(w + ONE) - inputs))
             while word != NONE:
                 j = lowest(word)
                 word &= word - ONE
-                i, bit = 64 * w + j, ONE << np.uint64(j)
-                row_of[n] = i * outputs
-                listed[0, n] = s[a * inputs + i] * (1.0 if p & bit else leak)
-                listed[1, n] = s[b * inputs + i] * (1.0 if q & bit else leak)
-                listed[2, n] = s[c * inputs + i] * (1.0 if r & bit else leak)
-                listed[3, n] = s[d * inputs + i] * (1.0 if u & bit else leak)
-                n += 1
-        for k in range(n, n + 4):
+                i, bit = np.uint64(64) * w + np.uint64(j), ONE << np.uint64(j)
+                row_of[n] = i * np.uint64(outputs)
+                listed[0, n] = s[a * width + i] * (1.0 if p & bit else leak)
+                listed[1, n] = s[b * width + i] * (1.0 if q & bit else leak)
+                listed[2, n] = s[c * width + i] * (1.0 if r & bit else leak)
+                listed[3, n] = s[d * width + i] * (1.0 if u & bit else leak)
+                n += ONE
+        for k in range(n, n + np.uint64(4)):
             row_of[k] = NONE
             listed[0, k] = listed[1, k] = listed[2, k] = listed[3, k] = 0.0
         for k in range(4):
             for o in range(rows[k], rows[k] + np.uint64(outputs)):
                 t[o] = 0.0
-        _add_slopes(t, rows[0], rows[1], rows[2], rows[3], outputs, flat, row_of, listed, n)
+        _add_slopes(t, rows[0], rows[1], rows[2], rows[3], outputs, flat, row_of, listed, np.int64(n))
 
 
 @compiled

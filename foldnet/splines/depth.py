@@ -5,7 +5,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
-from math import prod
+from math import inf, prod
 
 import numpy as np
 import torch
@@ -58,15 +58,28 @@ class DeepSpline:
         return networks.bincount(minlength=len(self.outermost)).reshape(self.batch_shape)
 
 
-def deep_spline(net: ReLUNet) -> DeepSpline:
-    """All breakpoints and kinks of a (leaky) ReLU network of one input and one output, or of a batch, in float64."""
+def deep_spline(net: ReLUNet, low: float = -inf, high: float = inf) -> DeepSpline:
+    """All breakpoints and kinks of a (leaky) ReLU network of one input and one output, or of a batch, in float64.
+
+    With `low` and `high` only those strictly between them are looked for, which takes less time.
+    """
     sizes = net.sizes
     if sizes[0] != 1 or sizes[-1] != 1 or len(sizes) < 3:
         raise ValueError(f"a network of one input, one output and at least one hidden layer is needed; got {net}")
-    return (_by_kernel if net.weights[0].device.type == "cpu" else _by_tensors)(net)
+    if not low < high:
+        raise ValueError(f"breakpoints are looked for between a number and a larger one; got {low} and {high}")
+    return (_by_kernel if net.weights[0].device.type == "cpu" else _by_tensors)(net, _line(float(low), float(high)))
 
 
-def _by_kernel(net: ReLUNet) -> DeepSpline:
+def _line(low: float = -inf, high: float = inf) -> tuple[float, float, float]:
+    """The two ends and a finite point between them."""
+    if low < 0 < high:
+        return low, 0.0, high
+    far = max(abs(low), abs(high))
+    return low, low / 2 + high / 2 if far < inf else 2 * low + 1 if high == inf else 2 * high - 1, high
+
+
+def _by_kernel(net: ReLUNet, line: tuple[float, float, float]) -> DeepSpline:
     """The compiled way, for the processor, in as many threads as torch has."""
     from ._depth_kernel import splines
 
@@ -79,7 +92,7 @@ def _by_kernel(net: ReLUNet) -> DeepSpline:
 
     def work(first: int) -> DeepSpline:
         network, real, kink, rows, flags, outermost, sound = splines(
-            where, sizes, net.leak, TOLERANCE, first, min(first + step, count)
+            where, sizes, net.leak, TOLERANCE, line, first, min(first + step, count)
         )
         if not sound:
             raise ValueError(DIVERGED)
@@ -91,7 +104,7 @@ def _by_kernel(net: ReLUNet) -> DeepSpline:
         return _joined(list(pool.map(work, range(0, count, step))), batch, step)
 
 
-def _by_tensors(net: ReLUNet) -> DeepSpline:
+def _by_tensors(net: ReLUNet, line: tuple[float, float, float]) -> DeepSpline:
     """The same layer by layer on tensors, for the devices that have no kernel."""
     theta = net.vector().detach().double()
     theta = theta.reshape(-1, theta.shape[-1])
@@ -103,7 +116,7 @@ def _by_tensors(net: ReLUNet) -> DeepSpline:
     parts = []
     for first in range(0, count, step):
         part = slice(first, first + step)
-        parts.append(_spline_of([w[part] for w in nets.weights], [b[part] for b in nets.biases], net.leak))
+        parts.append(_spline_of([w[part] for w in nets.weights], [b[part] for b in nets.biases], net.leak, line))
     return _joined(parts, net.batch_shape, step)
 
 
@@ -155,7 +168,7 @@ def movement(f: DeepSpline, layers: int, low: float, high: float) -> dict[str, T
 # below give out at each of them (`value`), and their slope on each interval between them (`slope`, one row less for each
 # network). The ends of the line are vertices too: at -inf and inf `value` is the limit of value / |x|, on which a layer without
 # its bias and the ReLU act as they do elsewhere. A layer is affine on each interval, so its zeros are found there and nowhere
-# else, and become vertices. It all starts from one vertex at 0 that belongs to no neuron.
+# else, and become vertices. It all starts from the ends and one vertex between them that belongs to no neuron.
 
 
 @dataclass(frozen=True)
@@ -169,27 +182,32 @@ class _State:
 
     @cached_property
     def last(self) -> Tensor:
-        """The vertex inf of each network."""
+        """The rightmost vertex of each network."""
         return self.network.bincount().cumsum(0) - 1
 
     @cached_property
     def ends(self) -> Tensor:
-        """The vertices -inf, one for each network, then those at inf."""
+        """The leftmost vertices, one for each network, then the rightmost."""
         return torch.cat([self.last.new_zeros(1), self.last[:-1] + 1, self.last])
 
     @cached_property
+    def far(self) -> Tensor:
+        """The vertices at -inf and inf."""
+        return self.place.isinf().nonzero().flatten()
+
+    @cached_property
     def right(self) -> Tensor:
-        """The interval to the right of each vertex; the one to its left comes before it. There is none at inf."""
+        """The interval to the right of each vertex; the one to its left comes before it. The rightmost has none."""
         return _count_up(self.network) - self.network
 
 
-def _spline_of(weights, biases, leak: float) -> DeepSpline:
+def _spline_of(weights, biases, leak: float, line: tuple[float, float, float]) -> DeepSpline:
     count, layers = len(biases[0]), len(biases) - 1
     network = torch.arange(count, device=weights[0].device).repeat_interleave(3)
-    sides = weights[0].new_tensor([-1.0, 0.0, 1.0]).tile(count)
-    yes = torch.ones(3 * count, layers, dtype=torch.bool, device=sides.device)
-    place = torch.where(sides == 0, 0.0, sides * torch.inf)
-    state = _State(network, place, sides[:, None], torch.ones_like(sides[: 2 * count, None]), yes, yes[: 2 * count])
+    place = weights[0].new_tensor(line).tile(count)
+    value = torch.where(place.isinf(), place.sign(), place)[:, None]
+    yes = torch.ones(3 * count, layers, dtype=torch.bool, device=place.device)
+    state = _State(network, place, value, torch.ones_like(value[: 2 * count]), yes, yes[: 2 * count])
     rows = []
     for layer in range(layers):
         state, moved, new = _layer(state, weights[layer], biases[layer], leak, layer)
@@ -270,27 +288,27 @@ def _affine(state: _State, weight: Tensor, bias: Tensor) -> tuple[Tensor, Tensor
         product = (padded.reshape(len(bias), 2 * longest, -1) @ weight.mT).flatten(0, 1)
         z, slope = product.index_select(0, row), product.index_select(0, into)
         noise = largest * norm.index_select(0, state.network)
-    limits = z[state.ends], noise[state.ends]  # a bias does not matter at infinity
+    limits = z[state.far], noise[state.far]  # a bias does not matter at infinity
     z += bias.index_select(0, state.network)
     noise += offset.index_select(0, state.network)
-    z[state.ends], noise[state.ends] = limits
+    z[state.far], noise[state.far] = limits
     return z, slope, noise
 
 
 def _finish(state: _State, weight: Tensor, bias: Tensor, rows) -> DeepSpline:
     value, slope, _ = _affine(state, weight, bias)
-    value, slope, finite = value[:, 0], slope[:, 0], state.place.isfinite().nonzero().flatten()
-    right = state.right[finite]
+    value, slope, inner = value[:, 0], slope[:, 0], _without(_count_up(value), state.ends)
+    right = state.right[inner]
     size = state.slope.abs().amax(1)
-    size = torch.maximum(size[right - 1], size[right]) * weight.abs().sum(-1)[state.network[finite], 0]
+    size = torch.maximum(size[right - 1], size[right]) * weight.abs().sum(-1)[state.network[inner], 0]
     kink = (slope[right] - slope[right - 1]).abs() > TOLERANCE * size
-    columns = [state.network[finite], state.place[finite] + 0.0, value[finite], slope[right - 1], slope[right], kink]
+    columns = [state.network[inner], state.place[inner] + 0.0, value[inner], slope[right - 1], slope[right], kink]
     outermost = slope[state.right[state.last] - 1]
     outermost = torch.stack([outermost, value[state.last - 1] - outermost * state.place[state.last - 1]], 1)
     vertex, layer, neuron, switches = rows
     others = state.lit_at[vertex]
     others[_count_up(vertex), layer] = True
-    vertex = vertex - 2 * state.network[vertex] - 1  # among the finite ones
+    vertex = vertex - 2 * state.network[vertex] - 1  # among the inner ones
     kept = kink.clone()
     kept[vertex] = True
     order = _sorted_by(vertex, layer, neuron)

@@ -118,7 +118,32 @@ def test_the_kernel_and_the_tensors_find_the_same(net, seed):
     """Networks on the processor go through a compiled kernel, those on other devices through tensors: every column agrees."""
     hidden = np.random.default_rng(seed).integers(1, 80, 3).tolist()
     for f in (net, random((1, *hidden, 1), seed, leak=net.leak), net.with_vector(net.vector().expand(2, 3, -1))):
-        agree(depth._by_kernel(f), depth._by_tensors(f))
+        for line in (depth._line(), depth._line(-0.7, 1.3), depth._line(0.2), depth._line(high=-0.1)):
+            agree(depth._by_kernel(f, line), depth._by_tensors(f, line))
+
+
+@settings(deadline=None, max_examples=100)
+@given(dyadic(), st.sampled_from([(-1.0, 0.5), (0.25, 3.0), (-2.0, -1.5), (0.0, torch.inf), (-torch.inf, -0.25), (-1e-9, 1e9)]))
+def test_between_two_ends_the_spline_is_that_of_the_line(net, ends):
+    """Ends lie on breakpoints of many of these networks: those do not count."""
+    kinks, _, switching = exact(net)
+    f, whole = deep_spline(net, *ends), deep_spline(net)
+    assert f.place[f.kink].tolist() == pytest.approx([float(k) for k in kinks if ends[0] < k < ends[1]], rel=1e-12, abs=1e-12)
+    inside = whole.kink & (whole.place > ends[0]) & (whole.place < ends[1])
+    for name in ("place", "value", "slope_left", "slope_right"):
+        assert torch.allclose(getattr(f, name)[f.kink], getattr(whole, name)[inside], rtol=1e-12, atol=1e-12), name
+    rows = sorted((layer, neuron, float(x)) for layer, neuron, x in switching if ends[0] < x < ends[1])
+    ours = sorted(zip(*(a[f.switches].tolist() for a in (f.layer, f.neuron, f.place[f.vertex]))))
+    assert [row[:2] for row in ours] == [row[:2] for row in rows]
+    at = ends[1] if ends[1] < torch.inf else max([*f.place.tolist(), ends[0]]) + 1
+    slope, intercept = f.outermost[0].tolist()
+    assert slope * at + intercept == pytest.approx(net(torch.tensor([[at]], dtype=torch.float64)).item(), rel=1e-9, abs=1e-9)
+
+
+def test_an_interval_that_is_none_is_refused():
+    for low, high in ((1.0, 1.0), (2.0, -2.0), (float("nan"), 1.0)):
+        with pytest.raises(ValueError, match="between a number and a larger one"):
+            deep_spline(tent(2), low, high)
 
 
 def agree(a, b):
@@ -137,7 +162,7 @@ def test_threads_and_a_desk_that_is_too_small_change_nothing(monkeypatch):
     agree(deep_spline(nets), one)
     # each layer of a tent doubles the pieces: far more vertices than neurons
     assert deep_spline(tent(12)).piece_count(0, 1) == 2**12
-    agree(depth._by_kernel(tent(9)), depth._by_tensors(tent(9)))
+    agree(depth._by_kernel(tent(9), depth._line()), depth._by_tensors(tent(9), depth._line()))
 
 
 # ---- against the network itself ----------------------------------------------------------------------------------------------
