@@ -22,12 +22,19 @@ class explore:
     """An interactive figure: `draw(**choices)` is called once for every combination and the frames are kept in the output.
 
     `choices` maps each argument of `draw` to the values it takes: numbers become a slider, texts and a mere two numbers a menu.
-    `alt` describes a frame and may name the choices, as in `"a network with {width} neurons"`. `labels` renames controls, `start`
-    sets where they begin.
+    `alt` describes a frame and may name the choices, as in `"a network with {width} neurons"`; where frames have little in common
+    it is a function of them. `labels` renames controls, `start` sets where they begin.
     """
 
     def __init__(
-        self, draw: Callable, *, alt: str, fmt: str = "svg", labels: dict | None = None, start: dict | None = None, **choices
+        self,
+        draw: Callable,
+        *,
+        alt: str | Callable[..., str],
+        fmt: str = "svg",
+        labels: dict | None = None,
+        start: dict | None = None,
+        **choices,
     ):
         self.draw, self.alt, self.fmt = draw, alt, fmt
         self.choices = {name: list(values) for name, values in choices.items()}
@@ -57,7 +64,7 @@ class explore:
 
     def frame(self, **choice) -> str:
         """The HTML of one frame, drawn anew."""
-        words = self.alt.format(**{k: _text(v) for k, v in choice.items()})
+        words = self.alt(**choice) if callable(self.alt) else self.alt.format(**{k: _text(v) for k, v in choice.items()})
         return plots.image(self.draw(**choice), words, self.fmt)
 
     def sliders(self, **finer) -> _Sliders:

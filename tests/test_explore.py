@@ -149,6 +149,12 @@ def test_an_alt_text_is_needed():
         explore(draw, alt="", width=[1, 2])
 
 
+def test_an_alt_text_may_be_a_function_of_the_choices():
+    figure = explore(draw, alt=lambda width: "thick" if width > 2 else f"thin, {width}", width=[1, 3])
+    assert 'alt="thin, 1"' in figure.frame(width=1)
+    assert 'alt="thick"' in figure.frame(width=3)
+
+
 def test_no_figure_stays_open():
     both()
     assert plt.get_fignums() == []
