@@ -64,7 +64,8 @@ class explore:
 
     def frame(self, **choice) -> str:
         """The HTML of one frame, drawn anew."""
-        words = self.alt(**choice) if callable(self.alt) else self.alt.format(**{k: _text(v) for k, v in choice.items()})
+        texts = {k: _text(v) for k, v in choice.items()}
+        words = self.alt.format(**texts) if isinstance(self.alt, str) else self.alt(**choice)
         return plots.image(self.draw(**choice), words, self.fmt)
 
     def sliders(self, **finer) -> _Sliders:
