@@ -20,7 +20,7 @@ from . import image_nets
 from .image_planes import SIDE, effective, plane, seen, window
 from .runner import device, short
 
-DATA, PAIRS, HALVINGS, GRIDS, POINTS = "cifar10", 40, 24, 2, 8
+DATA, PAIRS, HALVINGS, GRIDS, POINTS = "cifar10", 40, 24, 2, (8, 16)
 PLACES, COPIES = ("photograph", "elsewhere"), ("as trained", "16 bits", "not shared", "exchanged")
 SAME, NEAR = 1e-9, 1e-2  # Jacobians that are no further apart, relative to their size: equal up to rounding; or one for the eye
 
@@ -31,8 +31,9 @@ def cells() -> list[dict]:
 
 def cell(kind: str, pairs: int = PAIRS, runs: int = image_nets.RUNS) -> dict:
     """By optimizer, for each run: `creases[place][copy]`, how far Jacobians turn at creases by what switches (`crossed`);
-    `grids`, regions on small grids elsewhere in the window (`seen`); and `cost`, what a Jacobian takes in units of a pattern."""
-    result: dict = {"creases": {p: {c: {} for c in COPIES} for p in PLACES}, "grids": {}, "cost": {}}
+    `grids[points]`, regions on small grids of 8 by 8 and 16 by 16 points elsewhere in the window (`seen`); and `cost`, what a
+    Jacobian takes in units of a pattern, and what the pattern takes if it is timed once more."""
+    result: dict = {"creases": {p: {c: {} for c in COPIES} for p in PLACES}, "grids": {str(n): {} for n in POINTS}, "cost": {}}
     origin, axes, _ = plane(DATA)
     for optimizer in image_nets.OPTIMIZERS:
         nets = image_nets.networks(kind, DATA, optimizer)
@@ -44,11 +45,11 @@ def cell(kind: str, pairs: int = PAIRS, runs: int = image_nets.RUNS) -> dict:
                 for name, copy in copies.items():
                     result["creases"][place][name].setdefault(optimizer, []).append(crossed(copy, *ends))
             centres = scattered(GRIDS, seed=run)
-            found = [seen(net, origin + c @ axes, axes, POINTS) for c in centres]
-            result["grids"].setdefault(optimizer, []).append(
-                {k: [f[k] for f in found] for k in ("patterns", "effective", "maps")}
-            )
-            result["cost"].setdefault(optimizer, []).append(short(cost(net), 2))
+            for points in POINTS:
+                found = [seen(net, origin + c @ axes, axes, points) for c in centres]
+                columns = {k: [f[k] for f in found] for k in ("patterns", "effective", "maps")}
+                result["grids"][str(points)].setdefault(optimizer, []).append(columns)
+            result["cost"].setdefault(optimizer, []).append([short(c, 2) for c in cost(net)])
     return result
 
 
@@ -161,15 +162,16 @@ def slopes_at(net: ConvNet, x: Tensor) -> Tensor:
     return torch.stack(rows, 1)
 
 
-def cost(net: ConvNet, count: int = 8, repeats: int = 5) -> float:
-    """How long the Jacobians of some images take, in units of what their patterns take: the best of some trials each."""
+def cost(net: ConvNet, count: int = 8, repeats: int = 5) -> tuple[float, float]:
+    """How long the Jacobians of some images take, and how long their patterns once more, in units of what the patterns take: the
+    best of some trials each."""
     x = squares("photograph", count, 0)[0].to(net.device)
     best = []
-    for work in (jacobian, pattern):
+    for work in (pattern, jacobian, pattern):
         took = []
         for _ in range(repeats):
             start = time.perf_counter()
             work(net, x).sum().item()
             took.append(time.perf_counter() - start)
         best.append(min(took))
-    return best[0] / best[1]
+    return best[1] / best[0], best[2] / best[0]

@@ -85,7 +85,7 @@ def test_a_cell_has_creases_grids_and_cost(monkeypatch):
     images = torch.as_tensor(RNG.normal(size=(3, 3072)))
     monkeypatch.setattr(image_nets, "kept_images", lambda data, what: images)
     monkeypatch.setattr(image_nets, "networks", lambda *_: ConvNet.random((2,), 3, batch=2, dtype=torch.float32))
-    monkeypatch.setattr(run, "POINTS", 3)
+    monkeypatch.setattr(run, "POINTS", (2, 3))
     monkeypatch.setattr(run, "SIDE", 9.0)
     found = run.cell("simple", pairs=4, runs=2)
     assert {c["kind"] for c in run.cells()} == {"simple", "complex"}
@@ -93,8 +93,8 @@ def test_a_cell_has_creases_grids_and_cost(monkeypatch):
     for place in run.PLACES:
         for copy in run.COPIES:
             assert len(found["creases"][place][copy]["adamw"]) == 2
-    assert len(found["grids"]["sgd"][0]["patterns"]) == run.GRIDS
-    assert all(c > 0 for c in found["cost"]["sgd"])
+    assert [len(found["grids"][n]["sgd"][0]["patterns"]) for n in ("2", "3")] == [run.GRIDS] * 2
+    assert all(jacobians > 0 and again > 0 for jacobians, again in found["cost"]["sgd"])
     half = run.halved(ConvNet.random((2,), 3))
     assert (half.weights[0] == half.weights[0].half().double()).all()
 
