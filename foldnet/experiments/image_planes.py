@@ -149,6 +149,11 @@ def seen(net: ConvNet, origin: np.ndarray, axes: np.ndarray, points: int = POINT
     return {**result, "steps": int(changed.sum()), "idle": int((changed & (distance <= 1e-9)).sum())}
 
 
+def more(patterns, maps, column: int) -> int:
+    """On how many grids patterns find more regions than maps at one of the tolerances: `(grids,)` and `(grids, tolerances)`."""
+    return int((np.asarray(patterns) > np.asarray(maps)[:, column]).sum())
+
+
 def neighbours(points: int) -> tuple[np.ndarray, np.ndarray]:
     """The pairs of neighbouring points of a grid, as numbers: those in a row, then those in a column."""
     number = np.arange(points * points).reshape(points, points)

@@ -64,6 +64,11 @@ def test_components_are_joined_by_pairs():
     assert run.components(3, second == first + 1) == 3
 
 
+def test_as_many_regions_are_not_more():
+    maps = [[3, 2], [3, 3], [1, 1]]
+    assert [run.more([3, 3, 3], maps, column) for column in (0, 1)] == [1, 2]
+
+
 def test_pairs_of_runs_are_compared_and_one_exchanged_pair_weakens_it():
     many, few = {"pieces": [20, 30, 44], "jump": [0.1, 0.1, 0.12]}, {"pieces": [10, 15, 20], "jump": [0.2, 0.22, 0.2]}
     found = run.against(many, few)
