@@ -140,7 +140,7 @@ def pretrained(name: str, data: str) -> Callable[[Tensor], Tensor]:
         return lambda x: lite_features(parts, (255 * enlarged(x) - 127) / 128)
     import torchvision  # ty: ignore[import-not-found]
 
-    net = getattr(torchvision.models, name)(weights="DEFAULT").eval().to(device())
+    net = getattr(torchvision.models, name)(weights="DEFAULT").eval().requires_grad_(False).to(device())
     net.fc = torch.nn.Identity()
     middle, wide = (torch.tensor(v, device=device()).view(3, 1, 1) for v in ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225)))
     return lambda x: net((enlarged(x, 299 if "inception" in name else 224) - middle) / wide)
