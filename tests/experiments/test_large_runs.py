@@ -208,7 +208,9 @@ def test_a_cluster_of_two_of_which_one_is_killed(tmp_path):
     pytest.importorskip("distributed")
     path, script, flag = tmp_path / "x.jsonl", tmp_path / "mortal.py", tmp_path / "killed"
     script.write_text(CLUSTER)
-    settings = {**os.environ, "DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "2"}  # the last cell ends its worker every time
+    patience = dict.fromkeys(("DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT", "DASK_DISTRIBUTED__COMM__TIMEOUTS__TCP"), "300s")
+    failures = {"DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "2"}  # the last cell ends its worker every time
+    settings = {**os.environ, **patience, **failures}
     done = subprocess.run([sys.executable, script, path, flag], capture_output=True, text=True, timeout=600, env=settings)
     assert done.returncode == 0, done.stderr[-2000:]
     assert "2 of 40 cells failed" in done.stdout
