@@ -58,7 +58,7 @@ def test_text_may_not_differ(clone, tmp_path):
 
 @pytest.mark.parametrize("workers", [0, 2])
 def test_a_slow_notebook_fails_the_run(clone, workers):
-    done = nbval(clone, workers, headroom="0.001")
+    done = nbval(clone, workers, headroom="1e-6")
     assert done.returncode == 1
     assert "FAILED book/splines/one.ipynb took" in done.stdout
     assert "3 passed" in done.stdout
