@@ -10,6 +10,7 @@ from torch import nn
 from foldnet.data import stored
 from foldnet.experiments import image_comparison as run
 from foldnet.experiments import image_pretrained as pre
+from foldnet.experiments import image_untrained as untrained
 from foldnet.geometry import comparison as compare
 from foldnet.geometry.vision import ConvNet
 from foldnet.nets import ReLUNet
@@ -94,6 +95,16 @@ def test_the_stored_run_is_whole():
     for name, cells in (("image_comparison", run.cells()), ("image_pretrained", pre.cells())):
         assert [row.cell for row in stored(name).rows] == cells
         assert all(len(row["names"]) == len(row["right"]) for row in stored(name).rows)
+
+
+def test_an_untrained_source_is_stored_as_it_is_measured():
+    kept = stored("image_untrained")
+    assert [row.cell for row in kept.rows] == untrained.cells()
+    try:
+        now = untrained.cell("untrained")["right"]
+    except DataMissing as missing:
+        pytest.skip(str(missing))
+    assert max(abs(a - b) for a, b in zip(now, kept.rows[0]["right"].tolist())) <= 5  # of 1,000, on any processor
 
 
 def test_rounded_keeps_six_digits():
