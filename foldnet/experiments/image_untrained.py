@@ -20,7 +20,7 @@ def cells() -> list[dict]:
 
 
 def cell(source: str) -> dict:
-    """`right`: of 1,000 test digits, by a simple network trained with AdamW, and by rows for it made from those of a dense one."""
+    """`right`: of 1,000 test digits, by a simple network trained with AdamW, and by rows for it from those of a dense one."""
     seen, (test, labels) = image_nets.pixels("mnist", "train", SEEN)[0], image_nets.pixels("mnist", "test", TESTED)
     target, dense = image_nets.network("simple", "mnist", "adamw", run=2), _source(source)
     rows = torch.cat([coefficients(target, part) for part in seen.split(AT_ONCE)], 1)

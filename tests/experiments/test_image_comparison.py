@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import nn
 
-from foldnet.data import stored
+from foldnet.data import DataMissing, stored
 from foldnet.experiments import image_comparison as run
 from foldnet.experiments import image_pretrained as pre
 from foldnet.experiments import image_untrained as untrained
