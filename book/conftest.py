@@ -4,6 +4,9 @@ A kernel that does not start gets a second chance and more time: on a machine th
 alive and silent. The summary says so. A machine's standstill is no page's: neither are the seconds of a kernel's start, nor may an
 output that was sent be given up after nbval's five seconds.
 
+A cell that misses a data set is skipped where nobody said that the data is there, by FOLDNET_DATA, and no mirror could be reached;
+so are the later cells of its page that fail. The summary names them: what they print was not compared.
+
 The budget of book/plan.yml is for a page on two cores, alone; book/data/runtimes.json holds the times and a test holds them to
 it. Here notebooks may run two at a time, each on half a machine: a page fails at HEADROOM times its budget, 2 alone, 3 beside
 others. FOLDNET_HEADROOM=4 is for a machine that is slower still.
@@ -20,7 +23,10 @@ from foldnet import plan
 PATIENCE = 5  # times as long as the first start may the second take
 OUTPUT = 120.0  # seconds for an output that the kernel has sent
 STARTED_AGAIN = "kernel started again"
+MISSING, NOT_THERE = "DataMissing", "a data set is not on this machine and no mirror could be reached"
 SECONDS = collections.Counter()
+SKIPPED = collections.Counter()
+WITHOUT = set()
 AGAIN = []
 SLOW = []
 NOT_COMPARED = ("text/html", "image/svg+xml", "stderr")  # a record and its line are compared
@@ -59,6 +65,17 @@ def pytest_itemcollected(item):
 
 
 @pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    report = yield
+    if report.failed and isinstance(item, plugin.IPyNbCell) and not os.environ.get("FOLDNET_DATA"):
+        if MISSING in str(getattr(call.excinfo.value, "inner_traceback", "")):
+            WITHOUT.add(item.parent.nodeid)
+        if item.parent.nodeid in WITHOUT:
+            report.outcome, report.longrepr = "skipped", (str(item.path), None, NOT_THERE)
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
 def pytest_runtest_setup(item):
     """The first cell of a notebook starts its kernel; what its report says reaches the summary from a worker of xdist too."""
     try:
@@ -77,6 +94,8 @@ def pytest_runtest_logreport(report):
             AGAIN.extend(f"{name}: {why}" for what, why in report.user_properties if what == STARTED_AGAIN)
         else:
             SECONDS[name] += report.duration  # the cell, the kernel's end
+        if report.skipped and report.longrepr[2] == NOT_THERE:
+            SKIPPED[name] += 1
 
 
 def pytest_sessionfinish(session):
@@ -99,5 +118,7 @@ def pytest_terminal_summary(terminalreporter):
             terminalreporter.line(f"{seconds:8.1f}  {name}")
     for sentence in AGAIN:
         terminalreporter.line(f"the kernel started only when it was tried again: {sentence}", yellow=True)
+    for name, cells in SKIPPED.items():
+        terminalreporter.line(f"NOT COMPARED, since {NOT_THERE}: {cells} cells of {name}", yellow=True)
     for sentence in SLOW:
         terminalreporter.line(f"FAILED {sentence}", red=True)

@@ -56,6 +56,22 @@ def test_text_may_not_differ(clone, tmp_path):
     assert "1 failed, 2 passed" in done.stdout
 
 
+MISSES = "from foldnet.data import DataMissing\ndef digits():\n    raise DataMissing('digits.gz is nowhere')\nx = digits()"
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_a_page_without_its_data_is_skipped_from_there_on_unless_the_data_was_promised(clone, tmp_path, workers):
+    root = tmp_path / "copy"
+    shutil.copytree(clone, root)
+    cells = [nbformat.v4.new_code_cell(source) for source in ("print(1)", MISSES, "print(x)")]
+    cells[0].outputs = [nbformat.v4.new_output("stream", name="stdout", text="3\n")]
+    nbformat.write(nbformat.v4.new_notebook(cells=cells), root / "book/splines/one.ipynb")
+    done = nbval(root, workers, FOLDNET_DATA="")
+    assert "1 failed, 2 skipped" in done.stdout  # what is wrong before the data is missed stays wrong
+    assert "no mirror could be reached: 2 cells of book/splines/one.ipynb" in done.stdout
+    assert "3 failed" in nbval(root, workers, FOLDNET_DATA=str(tmp_path)).stdout
+
+
 @pytest.mark.parametrize("workers", [0, 2])
 def test_a_slow_notebook_fails_the_run(clone, workers):
     done = nbval(clone, workers, headroom="1e-6")
