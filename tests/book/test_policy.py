@@ -57,19 +57,20 @@ def test_text_may_not_differ(clone, tmp_path):
 
 
 MISSES = "from foldnet.data import DataMissing\ndef digits():\n    raise DataMissing('digits.gz is nowhere')\nx = digits()"
+SPEAKS = "from foldnet.data import DataMissing\ntry:\n    y = 1\nexcept DataMissing:\n    y = 2\nassert y == 2"
 
 
 @pytest.mark.parametrize("workers", [0, 2])
 def test_a_page_without_its_data_is_skipped_from_there_on_unless_the_data_was_promised(clone, tmp_path, workers):
     root = tmp_path / "copy"
     shutil.copytree(clone, root)
-    cells = [nbformat.v4.new_code_cell(source) for source in ("print(1)", MISSES, "print(x)")]
+    cells = [nbformat.v4.new_code_cell(source) for source in ("print(1)", SPEAKS, MISSES, "print(x)")]
     cells[0].outputs = [nbformat.v4.new_output("stream", name="stdout", text="3\n")]
     nbformat.write(nbformat.v4.new_notebook(cells=cells), root / "book/splines/one.ipynb")
     done = nbval(root, workers, FOLDNET_DATA="")
-    assert "1 failed, 2 skipped" in done.stdout  # what is wrong before the data is missed stays wrong
+    assert "2 failed, 2 skipped" in done.stdout  # what is wrong before the data is missed, or speaks of it, stays wrong
     assert "no mirror could be reached: 2 cells of book/splines/one.ipynb" in done.stdout
-    assert "3 failed" in nbval(root, workers, FOLDNET_DATA=str(tmp_path)).stdout
+    assert "4 failed" in nbval(root, workers, FOLDNET_DATA=str(tmp_path)).stdout
 
 
 @pytest.mark.parametrize("workers", [0, 2])

@@ -126,7 +126,7 @@ def run(problems: source.ProblemSet, folder: Path, book: Book, limits: Limits, j
 
 def clear(folder: Path) -> None:
     """Remove the scratch folders of all runs."""
-    for scratch in folder.glob(f"{SCRATCH}*"):
+    for scratch in folder.glob(f"{SCRATCH}-*"):
         remove(scratch)
 
 
