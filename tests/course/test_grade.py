@@ -175,7 +175,7 @@ def wait_for(path: Path, pid: int = 0) -> None:
 def test_what_a_killed_grader_clears_away_late_costs_nobody_a_point(nano, tmp_path, monkeypatch):
     """On a busy machine the `rm` of a grader that was killed may begin when the next one is at work already."""
     folder, out, slow = hand_in(tmp_path / "in", anna=notebook(nano)), tmp_path / "out", tmp_path / "slow"
-    (out / grade.SCRATCH / "fold-old").mkdir(parents=True)
+    (out / f"{grade.SCRATCH}-old" / "fold-old").mkdir(parents=True)
     slow.mkdir()
     (slow / "rm").write_text(SLOW)
     (slow / "rm").chmod(0o755)
