@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
+import hashlib
+import inspect
+import re
+from pathlib import Path
 from typing import Any
 
 import numba
 from numba import int64, uint64
 from numba.core import event, types
+from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.cpython.unsafe.numbers import trailing_zeros
 from numba.extending import intrinsic
 
 from ._progress import line
 
 WIDTH = 79
+RELATIVE = re.compile(r"^from (\.+)([\w.]+) import", re.MULTILINE)
 
 
 def compiled(function):
@@ -21,10 +29,39 @@ def compiled(function):
     Of the fast-math licences only fused multiply-add is given: reassociation and no-NaN change what is computed.
     """
     options: dict[str, Any] = {"nogil": True, "fastmath": {"contract"}, "error_model": "numpy", "boundscheck": False}
-    try:
-        return numba.njit(cache=True, **options)(function)
-    except RuntimeError:  # no folder to write to
-        return numba.njit(**options)(function)
+    made = numba.njit(**options)(function)
+    with contextlib.suppress(RuntimeError, OSError):  # no folder to write to
+        made._cache = _Kept(function)
+    return made
+
+
+class _Kept(FunctionCache):
+    """What is kept of a kernel: one file for its name, good for as long as all files are the same that it is made of.
+
+    numba looks at the kernel's own file only, but what it calls is compiled into it, and constants are too; and it puts the line
+    into the name, so that old files would stay for ever.
+    """
+
+    def __init__(self, function):
+        super().__init__(function)
+        name = self._impl.filename_base.replace(f"-{function.__code__.co_firstlineno}.", ".")
+        self._cache_file = IndexDataCacheFile(self._cache_path, name, _checksum(Path(inspect.getfile(function))))
+
+
+@functools.cache
+def _checksum(path: Path) -> str:
+    return hashlib.sha256(b"".join(text for _, text in sorted(sources(path).items()))).hexdigest()
+
+
+def sources(path: Path) -> dict[Path, bytes]:
+    """A file and those of the package that it imports from, and they from others, with what is in them."""
+    found, ahead = {}, [path]
+    while ahead:
+        if (path := ahead.pop()) not in found:
+            found[path] = path.read_bytes()
+            named = RELATIVE.findall(found[path].decode())
+            ahead += [path.parents[len(dots) - 1].joinpath(*name.split(".")).with_suffix(".py") for dots, name in named]
+    return found
 
 
 @compiled
