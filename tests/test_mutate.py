@@ -1,6 +1,8 @@
 """Mutations are kept as data: each fits the package, and the tool tells a check that turns from one that does not."""
 
+import datetime
 import shutil
+import subprocess
 
 import nbformat
 import pytest
@@ -76,3 +78,54 @@ def test_a_point_that_turns_is_told_where_the_verdict_stays():
     assert mutate.worded(record("reproduced", "differs"), record("differs", "differs")) == "differs (a: reproduced -> differs)"
     assert mutate.worded(record("reproduced", "differs"), record("reproduced", "differs")) == "differs"
     assert mutate.worded(record("reproduced", "reproduced"), record("reproduced", "differs")) == "differs"
+
+
+@pytest.fixture
+def sampled(tmp_path, monkeypatch):
+    """The sample that is taken of a hundred mutations in a folder, with some arguments."""
+    many = [mutate.Mutation(f"S3-{i}", "splines/rich", "x", "foldnet/x.py", "a", "b") for i in range(100)]
+    taken = []
+
+    def tried(chosen, *_):
+        taken[:] = [mutation.id for mutation in chosen]
+        return []
+
+    monkeypatch.setattr(mutate, "mutations", lambda *_: many)
+    monkeypatch.setattr(mutate, "_tried", tried)
+    (tmp_path / "book").mkdir()
+
+    def sample(*arguments):
+        mutate.main(["--sample", "3", *arguments], tmp_path)
+        return list(taken)
+
+    return sample
+
+
+def test_a_sample_is_that_of_the_commit_and_not_of_the_day(tmp_path, sampled, monkeypatch):
+    class Tomorrow(datetime.date):
+        @classmethod
+        def today(cls):
+            return super().today() + datetime.timedelta(days=1)
+
+    def git(*arguments):
+        author = ["-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false"]
+        subprocess.run(["git", "-C", str(tmp_path), *author, *arguments], check=True, capture_output=True)
+
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
+    assert mutate.commit(tmp_path) == ""
+    without = sampled()
+    assert sampled() == without
+    git("init")
+    assert mutate.commit(tmp_path) == ""  # no commit yet
+    samples = []
+    for message in ("one", "two", "three"):
+        git("commit", "--allow-empty", "-m", message)
+        samples.append(sampled())
+        with monkeypatch.context() as patch:
+            patch.setattr(datetime, "date", Tomorrow)
+            assert sampled() == samples[-1]
+    assert len({*map(tuple, samples)}) == 3
+    git("checkout", "HEAD~1")
+    assert sampled() == samples[1]
+    assert sampled("--seed", "x") == sampled("--seed", "x")
+    assert sampled("--seed", "x") != sampled("--seed", "y")

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import datetime
 import os
 import random
 import shutil
+import subprocess
 import sys
 import tempfile
 import time
@@ -93,19 +93,29 @@ def worded(before: dict, after: dict) -> str:
     return after["verdict"] + (f" ({turned[0]})" if turned and after["verdict"] == before["verdict"] else "")
 
 
+def commit(root: Path = ROOT) -> str:
+    """The commit that is checked out, empty where git knows of none."""
+    try:
+        asked = ["git", "-C", str(root), "rev-parse", "--verify", "HEAD"]
+        return subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+
+
 def main(argv: list[str] | None = None, root: Path = ROOT) -> int:
     parser = argparse.ArgumentParser(description="Break the package under each check, and see the check turn.")
     parser.add_argument("chapter", nargs="*", help="as splines/rich; without one, all that have mutations")
-    parser.add_argument("--sample", type=int, metavar="N", help="only N of them, others every day")
+    parser.add_argument("--sample", type=int, metavar="N", help="only N: the same in every run of a commit, others in the next")
     parser.add_argument("--jobs", type=int, default=1, help="how many at the same time (default 1)")
-    parser.add_argument("--seed", type=int, default=datetime.date.today().toordinal(), help="which sample (default: today's)")
+    parser.add_argument("--seed", help="which sample, any text (default: the commit, or where there is no git, always the same)")
     arguments = parser.parse_args(argv)
     chosen = [m for chapter in arguments.chapter or [None] for m in mutations(root, chapter)]
     if not chosen:
         print("mutate: there is no mutation for " + (", ".join(arguments.chapter) or "any chapter"), file=sys.stderr)
         return 1
     if arguments.sample:
-        chosen = random.Random(arguments.seed).sample(chosen, min(arguments.sample, len(chosen)))
+        seed = commit(root) if arguments.seed is None else arguments.seed
+        chosen = random.Random(seed).sample(chosen, min(arguments.sample, len(chosen)))
     stored = {record["id"]: record for record in ledger.records(root / "book")}
     kept = 0
     for mutation, wrong, after, seconds in _tried(chosen, stored, root, arguments.jobs):
