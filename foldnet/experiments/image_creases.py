@@ -4,6 +4,7 @@ Behind the reasons that S2 gives for Figure 6.13. Two points of a small square, 
 the plane, are brought together by halving until one crease is left between them; the Jacobians on its two sides are compared.
 The same for a copy with weights of 16 bits, for one whose kernels are dealt out anew at every place, and for one whose channels
 are exchanged alike at all places: it shares its kernels still, but its layers no longer fit each other, as in the copy before.
+Weights of 16 bits are also put in along the choices of the network itself, on the two sides of one and the same crease.
 """
 
 from __future__ import annotations
@@ -20,9 +21,10 @@ from . import image_nets
 from .image_planes import SIDE, effective, plane, seen, window
 from .runner import device, short
 
-DATA, PAIRS, HALVINGS, GRIDS, POINTS = "cifar10", 40, 24, 2, (8, 16)
+DATA, PAIRS, HALVINGS, GRIDS, POINTS = "cifar10", 250, 24, 2, 16
 PLACES, COPIES = ("photograph", "elsewhere"), ("as trained", "16 bits", "not shared", "exchanged")
 SAME, NEAR = 1e-9, 1e-2  # Jacobians that are no further apart, relative to their size: equal up to rounding; or one for the eye
+EDGES = (SAME, 1e-4, 2e-4, 5e-4, 1e-3, 2e-3, 5e-3, NEAR, 2e-2, 5e-2, 0.1)  # up to and with these gaps are counted, then the rest
 
 
 def cells() -> list[dict]:
@@ -31,9 +33,9 @@ def cells() -> list[dict]:
 
 def cell(kind: str, pairs: int = PAIRS, runs: int = image_nets.RUNS) -> dict:
     """By optimizer, for each run: `creases[place][copy]`, how far Jacobians turn at creases by what switches (`crossed`);
-    `grids[points]`, regions on small grids of 8 by 8 and 16 by 16 points elsewhere in the window (`seen`); and `cost`, what a
-    Jacobian takes in units of a pattern, and what the pattern takes if it is timed once more."""
-    result: dict = {"creases": {p: {c: {} for c in COPIES} for p in PLACES}, "grids": {str(n): {} for n in POINTS}, "cost": {}}
+    `grids`, regions on small grids of 16 by 16 points elsewhere in the window (`seen`); and `cost`, what a Jacobian takes in
+    units of a pattern, and what the pattern takes if it is timed once more."""
+    result: dict = {"creases": {p: {c: {} for c in COPIES} for p in PLACES}, "grids": {}, "cost": {}}
     origin, axes, _ = plane(DATA)
     for optimizer in image_nets.OPTIMIZERS:
         nets = image_nets.networks(kind, DATA, optimizer)
@@ -43,20 +45,19 @@ def cell(kind: str, pairs: int = PAIRS, runs: int = image_nets.RUNS) -> dict:
             for place in PLACES:
                 ends = squares(place, pairs, seed=run)
                 for name, copy in copies.items():
-                    result["creases"][place][name].setdefault(optimizer, []).append(crossed(copy, *ends))
-            centres = scattered(GRIDS, seed=run)
-            for points in POINTS:
-                found = [seen(net, origin + c @ axes, axes, points) for c in centres]
-                columns = {k: [f[k] for f in found] for k in ("patterns", "effective", "maps")}
-                result["grids"][str(points)].setdefault(optimizer, []).append(columns)
+                    found = crossed(copy, *ends, short_of=copies["16 bits"] if copy is net else None)
+                    result["creases"][place][name].setdefault(optimizer, []).append(found)
+            found = [seen(net, origin + c @ axes, axes, POINTS) for c in scattered(GRIDS, seed=run)]
+            columns = {k: [f[k] for f in found] for k in ("patterns", "effective", "maps")}
+            result["grids"].setdefault(optimizer, []).append(columns)
             result["cost"].setdefault(optimizer, []).append([short(c, 2) for c in cost(net)])
     return result
 
 
 def missed(found: dict, kinds=("idle", "relu", "pooling"), part=slice(None)) -> float:
     """The share of creases of some kinds, all or a part of each, at which Jacobians are so near that they count as one."""
-    gaps = np.concatenate([np.asarray(found[k], float)[part] for k in kinds])
-    return float((gaps <= NEAR).mean()) if len(gaps) else float("nan")
+    counts = np.sum([np.asarray(found[k])[part] for k in kinds], axis=(0, 1))
+    return float(counts[: EDGES.index(NEAR) + 1].sum() / counts.sum()) if counts.sum() else float("nan")
 
 
 # ---- copies --------------------------------------------------------------------------------------------------------------------
@@ -111,29 +112,37 @@ def squares(place: str, pairs: int, seed: int) -> tuple[Tensor, Tensor]:
 
 @torch.no_grad()
 def bracketed(net: ConvNet, first: Tensor, second: Tensor, halvings: int = HALVINGS) -> tuple[Tensor, Tensor]:
-    """The two sides of the first crease that halving finds between each pair of points; pairs without one are left out."""
+    """The two sides of the crease that halving finds between each pair of points; pairs without one are left out.
+
+    Halving ends where one choice is left that differs: the patterns, and with them the maps, are those beside the crease.
+    """
     a, b = first.to(net.device), second.to(net.device)
-    start = pattern(net, a)
-    apart = (start != pattern(net, b)).any(1)
+    start, end = pattern(net, a), pattern(net, b)
+    apart = (start != end).any(1)
     if not apart.any():
         raise ValueError(f"no crease lies between these {len(a)} pairs of points: take points that are further apart")
-    a, b, start = a[apart], b[apart], start[apart]
+    a, b, start, end = a[apart], b[apart], start[apart], end[apart]
     for _ in range(halvings):
-        middle = (a + b) / 2
+        open_ = ((start != end).sum(1) > 1).nonzero()[:, 0]
+        if not len(open_):
+            break
+        middle = (a[open_] + b[open_]) / 2
         new = pattern(net, middle)
-        left = (new != start).any(1, keepdim=True)
-        a, b = torch.where(left, a, middle), torch.where(left, middle, b)
-        start = torch.where(left, start, new)
+        left = (new != start[open_]).any(1)
+        b[open_[left]], end[open_[left]] = middle[left], new[left]
+        a[open_[~left]], start[open_[~left]] = middle[~left], new[~left]
     return a, b
 
 
 @torch.no_grad()
-def crossed(net: ConvNet, first: Tensor, second: Tensor) -> dict:
-    """How far the Jacobian turns, relative to its size, at one crease for each pair of points, by what switches there.
+def crossed(net: ConvNet, first: Tensor, second: Tensor, short_of: ConvNet | None = None) -> dict:
+    """How far the Jacobian turns, relative to its size, at one crease for each pair of points, by what switches there: how many
+    turn by at most each of `EDGES`, and by more, for every second crease and for the others, `(2, 12)`.
 
-    That is an `idle` choice (of a pooling that is off, or the sign of a pixel that no pooling takes), a `relu`, or what a
-    `pooling` takes. `several`: creases at which more than one pooling of a layer switches; `silent`: outputs that stay
-    straight where another bends.
+    What switches is an `idle` choice (of a pooling that is off, or the sign of a pixel that no pooling takes), a `relu`, or
+    what a `pooling` takes. `several`: creases at which more than one pooling of a layer switches; `silent`: outputs that stay
+    straight where another bends. With a copy of shorter weights, put in along the same choices: `hidden`, creases that are
+    missed with its weights and not with those of the network, and `shown`, the other way round.
     """
     a, b = bracketed(net, first, second)
     before, after = effective(net, a), effective(net, b)
@@ -141,23 +150,44 @@ def crossed(net: ConvNet, first: Tensor, second: Tensor) -> dict:
     place = switched.int().argmax(1, keepdim=True)  # the first layer comes first: what follows it is not the cause
     old, new = (rows.gather(1, place)[:, 0] for rows in (before, after))
     kinds = torch.where(old == new, 0, torch.where((old == 0) | (new == 0), 1, 2)).cpu().numpy()
-    slopes = [slopes_at(net, side) for side in (a, b)]
-    turn, size = (slopes[1] - slopes[0]).norm(dim=-1), torch.maximum(*(s.norm(dim=-1) for s in slopes))
-    gap = (turn.norm(dim=1) / size.norm(dim=1)).cpu().numpy()
-    still = (turn <= SAME * size).sum(1).cpu().numpy()
-    found: dict = {name: [short(float(g), 3) for g in gap[kinds == k]] for k, name in enumerate(("idle", "relu", "pooling"))}
+    gap, still = (v.cpu().numpy() for v in turned(slopes_at(net, a), slopes_at(net, b)))
+    found: dict = {name: counted(gap[kinds == k]) for k, name in enumerate(("idle", "relu", "pooling"))}
     layers = switched.split(list(net.sizes[1:-1]), dim=1)
     several = torch.stack([layer.sum(1) for layer in layers]).amax(0) > 1
-    return {**found, "several": int(several.sum()), "silent": int(still[gap > SAME].sum())}
+    found |= {"several": int(several.sum()), "silent": int(still[gap > SAME].sum())}
+    if short_of is not None:
+        force = torch.as_tensor(kinds > 0, device=a.device)  # an idle choice is one whatever the weights are
+        other = turned(*(along(short_of, net, side[force]) for side in (a, b)))[0].cpu().numpy()
+        own = gap[kinds > 0]
+        found |= {"hidden": int(((other <= NEAR) & (own > NEAR)).sum()), "shown": int(((other > NEAR) & (own <= NEAR)).sum())}
+    return found
+
+
+def turned(before: Tensor, after: Tensor) -> tuple[Tensor, Tensor]:
+    """How far Jacobians `(n, out, pixels)` are apart, relative to the larger one, and how many of their rows are equal."""
+    turn, size = (after - before).norm(dim=-1), torch.maximum(before.norm(dim=-1), after.norm(dim=-1))
+    return turn.norm(dim=1) / size.norm(dim=1), (turn <= SAME * size).sum(1)
+
+
+def counted(gaps: np.ndarray) -> list[list[int]]:
+    """How many gaps are at most each of `EDGES`, and beyond: of every second one, and of the others."""
+    return [np.bincount(np.searchsorted(EDGES, half), minlength=len(EDGES) + 1).tolist() for half in (gaps[::2], gaps[1::2])]
 
 
 def slopes_at(net: ConvNet, x: Tensor) -> Tensor:
     """The Jacobian `(n, out, pixels)`: in closed form, or by autograd where kernels are not shared."""
-    if not isinstance(net, Unshared):
-        return jacobian(net, x)
+    return along(net, net, x) if isinstance(net, Unshared) else jacobian(net, x)
+
+
+def along(net: ConvNet, chooser: ConvNet, x: Tensor) -> Tensor:
+    """The Jacobian of a network in the choices that another one of its shape makes at these images, by autograd."""
+    _, places, on = chooser.pieces(x)
     with torch.enable_grad():
         x = x.clone().requires_grad_()
-        out = net(x)
+        h = net._stacked(x)
+        for layer, (place, gate) in enumerate(zip(places, on)):
+            h = net._convolved(layer, h).flatten(2).gather(2, place.flatten(2)).view_as(place) * gate
+        out = h.flatten(1) @ net.weights[-1].mT
         rows = [torch.autograd.grad(out[:, k].sum(), x, retain_graph=True)[0] for k in range(out.shape[1])]
     return torch.stack(rows, 1)
 
