@@ -13,7 +13,9 @@ import traceback
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from ._rows import plain
+from ._rows import RunStopped, plain
+
+PATIENCE = 300  # seconds in which a cluster without any worker may get one
 
 
 def rows(function: Callable[..., dict], cells: list[dict], commit: str, jobs: int = 1) -> Iterator[dict]:
@@ -85,15 +87,29 @@ def cluster(address: str):
 
 
 def of_cluster(client, function: Callable[..., dict], cells: list[dict], commit: str) -> Iterator[dict]:
-    """The row of each cell, as the workers send them; what a lost worker had is given to the others."""
+    """The row of each cell, as the workers send them; what a lost worker had is given to the others, or to new ones."""
     from distributed import as_completed
 
     call = functools.partial(_there, function, commit=commit, code=code())
     futures = {future.key: (future, c) for c, future in zip(cells, client.map(call, cells, pure=False))}
-    for future in as_completed([future for future, _ in futures.values()], loop=client.loop):
+    coming = as_completed([future for future, _ in futures.values()], loop=client.loop, with_results=True)
+    for future, made in _patient(client, coming):
         _, cell = futures.pop(future.key)  # a result that was taken need not stay on its worker
-        error = future.exception()
-        yield future.result() if error is None else _lost(cell, error, commit)
+        error = made[1] if isinstance(made, tuple) else made  # with its kind and its place, or a CancelledError alone
+        yield made if isinstance(made, dict) else _lost(cell, error, commit)
+
+
+def _patient(client, coming) -> Iterator[tuple]:
+    """What is coming, as it is done; Dask itself would wait for ever where all workers are lost."""
+    seen = time.monotonic()
+    while coming.count():
+        if (batch := coming.next_batch(block=False)) or client.scheduler_info()["workers"]:
+            seen = time.monotonic()
+        elif time.monotonic() - seen > PATIENCE:
+            kept = "the rows so far are kept, and the same command goes on from there"
+            raise RunStopped(f"the cluster had no worker for {PATIENCE} seconds; {kept}")
+        yield from batch
+        time.sleep(0 if batch else 0.1)
 
 
 def _there(function: Callable[..., dict], cell: dict, commit: str, code: str) -> dict:

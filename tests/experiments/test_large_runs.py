@@ -223,6 +223,46 @@ def test_a_cluster_of_two_of_which_one_is_killed(tmp_path):
     assert result.provenance[0]["workers"] == [f"2 on {_workers.hardware()}"]
 
 
+LOST = """
+import os, signal, subprocess, sys
+from pathlib import Path
+from distributed import LocalCluster
+from foldnet.experiments import _workers, runner
+def mortal(n, deadly):
+    if n == deadly:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return {"value": n * n}
+if __name__ == "__main__":
+    _workers.PATIENCE = 5
+    worker = [sys.executable, "-m", "distributed.cli.dask_worker", "--no-nanny", "--nthreads", "1", "--no-dashboard"]
+    with LocalCluster(n_workers=0, dashboard_address=None) as cluster:
+        workers = [subprocess.Popen([*worker, cluster.scheduler_address]) for _ in range(2)]
+        cells = [{"n": n, "deadly": 5} for n in range(6)]
+        try:
+            with _workers.cluster(cluster.scheduler_address) as client:
+                client.wait_for_workers(2, timeout=300)
+            runner.run(cells[:5], mortal, Path(sys.argv[1]), progress=False, dask=cluster.scheduler_address)
+            runner.run(cells, mortal, Path(sys.argv[1]), progress=False, dask=cluster.scheduler_address)
+        except runner.RunStopped as stopped:
+            print(stopped)
+        finally:
+            print([w.wait() if w.poll() is not None else w.kill() for w in workers])
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the workers are killed by SIGKILL")
+def test_a_cluster_whose_workers_are_all_lost(tmp_path):
+    """A run waits for new workers as long as it says, keeps its rows and can be gone on with."""
+    pytest.importorskip("distributed")
+    path, script = tmp_path / "x.jsonl", tmp_path / "lost.py"
+    script.write_text(LOST)
+    done = subprocess.run([sys.executable, script, path], capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr[-2000:]
+    said = "the cluster had no worker for 5 seconds; the rows so far are kept, and the same command goes on from there"
+    assert done.stdout.splitlines() == [said, "[-9, -9]"]
+    assert sorted(r.cell["n"] for r in stored("x", path).rows) == [0, 1, 2, 3, 4]
+
+
 def test_a_worker_with_other_code_is_refused(monkeypatch):
     monkeypatch.setattr(_workers, "_code_here", lambda: "another")
     row = _workers._there(noisy, {"n": 1}, "abc", code="ours")
