@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from .._compiled import compiled, floats_at, lowest, ones
-from ._depth_layer_kernel import ALL, NONE, ONE, affine, lay_out
+from ._depth_layer_kernel import ALL, NONE, ONE, affine, lay_out, signs
 
 
 @compiled
@@ -42,12 +42,12 @@ def splines(where, sizes, leak, tolerance, line, first, last):
             if count < 0:  # once more, with room for at least as many vertices as there would have been
                 room = -2 * count
                 desk = _desk(room, widest, layers, bits)
-        place, steepest, order, h, s, z, t, _, _, zero, switch, lit_at, on, _ = desk
+        place, steepest, _, order, root, h, s, z, t, _, _, zero, switch, lit_at, on, _ = desk
         if layers % 2:  # an even number of layers leaves the last values where the first ones began
             h, s, z, t = z, t, h, s
         width, words = sizes[layers], bits - bit[layers - 1]
         weight, bias = floats_at(where[-2] + 8 * network * width, width), floats_at(where[-1] + 8 * network, 1)
-        noise = _output(weight, bias[0], tolerance, leak, on, words, h, s, z, t, steepest, count)
+        noise = _output(weight, bias[0], tolerance, leak, on, words, root, h, s, z, t, steepest, count)
         if not (count and noise < np.inf and abs(bias[0]) < np.inf):
             sound = False
             break
@@ -115,7 +115,8 @@ def _desk(room, widest, layers, bits):
     """Place for so many vertices: what is known of each, or of the interval to its right. Values have a row to spare."""
     real, word = (room + 1) * widest, room * bits
     return (
-        np.empty(room), np.empty(room), np.empty(room, np.int64),  # place, largest of the layer below, order
+        np.empty(room), np.empty(room), np.empty(room),  # place, largest of the layer below, and of the one above it
+        np.empty(room, np.int64), np.empty(room, np.int64),  # order, root
         np.empty(real), np.empty(real), np.empty(real), np.empty(real),  # h, s, z, t: values and slopes below and above
         np.empty(word, np.uint64), np.empty(word, np.uint64),  # plus, minus
         np.empty(word, np.uint64), np.empty(word, np.uint64),  # zero, switch
@@ -125,19 +126,21 @@ def _desk(room, widest, layers, bits):
 
 @compiled
 def _hidden(
-    where, network, sizes, leak, tolerance, line, room, place, largest, order, h, s, z, t, plus, minus, zero, switch,
-    lit_at, on, lit_in, bit, flat, norm, spots, names,
+    where, network, sizes, leak, tolerance, line, room, place, largest, top, order, root, h, s, z, t, plus, minus, zero,
+    switch, lit_at, on, lit_in, bit, flat, norm, spots, names,
 ):  # fmt: skip
     """All hidden layers of one network: the number of vertices, or minus the number that there must be room for.
 
-    It is zero where a weight is not finite.
+    It is zero where a weight is not finite. Slopes are not copied: those of a new vertex lie in the row of its `root`, the vertex
+    to the left of the interval that it cuts.
     """
     count, known, layers, single = 3, 3, len(sizes) - 2, np.empty(64, np.int64)
     for d in range(64):
         single[d] = np.int64(1) << d
     for v in range(3):
-        order[v], place[v], s[v] = v, line[v], 1.0 if v < 2 else 0.0
+        order[v], root[v], place[v], s[v] = v, v, line[v], 1.0 if v < 2 else 0.0
         h[v] = line[v] if abs(line[v]) < np.inf else v - 1.0
+        largest[v] = max(h[v], 0.0)
     for i in range(3 * layers):
         lit_at[i] = lit_in[i] = True
     for i in range(3 * bit[-1]):
@@ -151,7 +154,9 @@ def _hidden(
         if not lay_out(weight, bias, tolerance, flat, norm):
             return 0
         wires = bias, inputs, outputs, tolerance, slope
-        affine(*wires, on, below, h, s, flat, norm, largest, z, t, order, place, known, count, plus, minus, single)
+        affine(*wires, on, below, root, h, s, flat, norm, largest, top, z, t, order, place, known, count, plus, minus, single)
+        for v in range(known, count):
+            root[v] = v
         needed = count
         for i in range(count - 1):
             for w in range(words):
@@ -177,21 +182,21 @@ def _hidden(
                 place[made] = spots[2 * g]
                 n, large = np.uint64(outputs), largest[v]
                 for w in range(words):
-                    above, under, first = np.int64(0), np.int64(0), np.uint64(64 * w)
+                    first = np.uint64(64 * w)
                     row, near, left = np.uint64(made) * n + first, np.uint64(v) * n + first, np.uint64(a) * n + first
                     for d in range(min(np.uint64(64), n - first)):
                         step = t[left + d] * way
                         value = z[near + d] + step
                         limit = large * norm[first + d] + norm[n + first + d] + tolerance * abs(step)
-                        z[row + d], t[row + d] = value if abs(value) > limit else 0.0, t[left + d]
-                    for d in range(min(np.uint64(64), n - first)):
-                        x = z_bits[row + d]
-                        above |= (-x >> np.int64(63)) & single[d]
-                        under |= (x >> np.int64(63)) & single[d]
-                    plus[made * words + w], minus[made * words + w] = np.uint64(above), np.uint64(under)
+                        z[row + d] = value if abs(value) > limit else 0.0
                 for m in range(g, end):
-                    w, lone = made * words + names[2 * m] // 64, ~(ONE << np.uint64(names[2 * m] % 64))
-                    z[made * outputs + names[2 * m]], plus[w], minus[w] = 0.0, plus[w] & lone, minus[w] & lone
+                    z[made * outputs + names[2 * m]] = 0.0
+                highest = np.int64(0)
+                for w in range(words):
+                    first, at = np.uint64(64 * w), made * words + w
+                    row, number = np.uint64(made) * n + first, min(np.uint64(64), n - first)
+                    plus[at], minus[at], highest = signs(z_bits, row, number, single, highest)
+                top[made], root[made] = np.int64(highest).view(np.float64), a
                 for m in range(layers):
                     lit_at[made * layers + m] = lit_in[made * layers + m] = lit_in[a * layers + m]
                 for w in range(made * bit[-1], (made + 1) * bit[-1]):
@@ -216,16 +221,16 @@ def _hidden(
                     zero[v * bit[-1] + bit[layer] + w] = ~(p | minus[v * words + w]) & real
                     switch[v * bit[-1] + bit[layer] + w] = here ^ on[order[i - 1] * words + w]
             lit_at[v * layers + layer], lit_in[v * layers + layer] = at != NONE, inside != NONE
-        h, z, s, t = z, h, t, s
+        h, z, s, t, largest, top = z, h, t, s, top, largest
     return count
 
 
 @compiled
-def _output(weight, bias, tolerance, leak, on, below, h, s, z, t, steepest, count):
+def _output(weight, bias, tolerance, leak, on, below, root, h, s, z, t, steepest, count):
     """The output and its slope at all vertices, and the steepest input; returned is what rounding makes of the steepest."""
     inputs = len(weight)
     for v in range(count):
-        value, slope, steep, row = bias, 0.0, 0.0, np.uint64(v * inputs)
+        value, slope, steep, row, steps = bias, 0.0, 0.0, np.uint64(v * inputs), np.uint64(root[v] * inputs)
         for w in range(below):
             lit = on[v * below + w]
             word = lit if leak == 0 else ALL >> np.uint64(max(0, 64 * (w + 1) - inputs))
@@ -233,7 +238,7 @@ def _output(weight, bias, tolerance, leak, on, below, h, s, z, t, steepest, coun
                 j = lowest(word)
                 i = np.uint64(64 * w + j)
                 word &= word - ONE
-                a, c, factor = h[row + i], s[row + i], weight[i]
+                a, c, factor = h[row + i], s[steps + i], weight[i]
                 if leak > 0:
                     a, c = a if a > 0 else leak * a, c if (lit >> np.uint64(j)) & ONE else leak * c
                 value += a * factor

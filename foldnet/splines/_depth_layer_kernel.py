@@ -32,74 +32,81 @@ def lay_out(weight, bias, tolerance, flat, norm):
 
 @compiled
 def affine(
-    bias, inputs, outputs, tolerance, leak, on, below, h, s, flat, norm, largest, z, t, order, place, known, count,
-    plus, minus, single,
+    bias, inputs, outputs, tolerance, leak, on, below, root, h, s, flat, norm, largest, top, z, t, order, place, known,
+    count, plus, minus, single,
 ):  # fmt: skip
-    """Values z and slopes t of a layer at `count` vertices from those below, h and s, before its ReLU; the largest of h.
+    """Values z and slopes t of a layer at `count` vertices from those below, h and s, before its ReLU.
 
     Slopes are summed up at the vertices that are older than the layer below, and change by the few inputs that switch at those
     that it drew, from `known` on. Values go from neighbour to neighbour by their slopes, as long as they are not much smaller
     than they were on the way: then they are summed up, or what is left would be rounding. Values below what `norm` says become
-    zero, and bits say which are positive and negative.
+    zero, bits say which are positive and negative, and `top` is the largest. `largest`, of h, counts those below zero too
+    afterwards, where there is a leak.
     """
-    scratch = np.zeros(1)
-    size_bits, h_bits = scratch.view(np.int64), h.view(np.int64)
     row_of, gated, exact = np.zeros(inputs + 8, np.uint64), np.zeros(4 * (inputs + 8)), np.zeros(outputs)
-    z_bits, words = z.view(np.int64), -(-outputs // 64)
-    n = np.uint64(outputs)
+    n, words, z_bits = np.uint64(outputs), -(-outputs // 64), z.view(np.int64)
     _slopes(order, known, count, inputs, outputs, leak, on, below, s, t, flat, row_of, gated)
     most = np.inf  # the largest h since values were summed up
     for at in range(count):
         v, left = order[at], order[max(at - 1, 0)]
-        size_bits[0] = _top(h_bits, v * inputs, inputs, np.int64(0))
-        size = scratch[0]
+        size, finite = largest[v], abs(place[v]) < np.inf
         if leak > 0:
-            size_bits[0] = _top(h_bits, v * inputs, inputs, LEFT)
-            size = max(size, leak * scratch[0])
-        largest[v], finite = size, abs(place[v]) < np.inf
+            size = largest[v] = max(size, leak * _deepest(h, v * inputs, inputs))
         follow, row, before = finite and most <= 8 * size, np.uint64(v * outputs), np.uint64(left * outputs)
         if follow:
             way, most = place[v] - place[left], max(most, size)
         else:
-            _sum_up(v, bias, finite, inputs, outputs, leak, on, below, h, s, flat, exact, t, row_of, gated)
+            _sum_up(v, bias, finite, inputs, outputs, leak, on, below, root, h, s, flat, exact, t, row_of, gated)
             before, way, most = row, 0.0, size if finite else np.inf
         known_bias = 1.0 if finite else 0.0
         for o in range(n):  # what follows is written out here, since to hand over so many arrays takes as long
             value, limit = exact[o] + t[before + o] * way, size * norm[o] + known_bias * norm[n + o]
             exact[o], z[row + o] = value, value if abs(value) > limit else 0.0
+        highest = np.int64(0)
         for w in range(words):
-            above, under, first = np.int64(0), np.int64(0), np.uint64(64 * w)
-            for d in range(min(np.uint64(64), n - first)):
-                x = z_bits[row + first + d]
-                above |= (-x >> np.int64(63)) & single[d]
-                under |= (x >> np.int64(63)) & single[d]
-            plus[v * words + w], minus[v * words + w] = np.uint64(above), np.uint64(under)
+            first, at_w = np.uint64(64 * w), v * words + w
+            plus[at_w], minus[at_w], highest = signs(z_bits, row + first, min(np.uint64(64), n - first), single, highest)
+        top[v] = np.int64(highest).view(np.float64)
         if v < known or not follow:
             continue
-        for o in range(n):
-            t[row + o] = t[before + o]
+        switched = False
         for w in range(below):
             now = on[v * below + w]
             word = now ^ on[left * below + w]
             while word != NONE:
                 j = lowest(word)
-                change = (1.0 - leak if (now >> np.uint64(j)) & ONE else leak - 1.0) * s[v * inputs + 64 * w + j]
-                column = np.uint64((64 * w + j) * outputs)
+                change = (1.0 - leak if (now >> np.uint64(j)) & ONE else leak - 1.0) * s[root[v] * inputs + 64 * w + j]
+                column, source = np.uint64((64 * w + j) * outputs), row if switched else before
                 for o in range(n):
-                    t[row + o] += change * flat[column + o]
-                word &= word - ONE
+                    t[row + o] = t[source + o] + change * flat[column + o]
+                switched, word = True, word & (word - ONE)
+        if not switched:
+            for o in range(n):
+                t[row + o] = t[before + o]
 
 
 @compiled
-def _top(bits, first, number, sign):
-    """The largest of some floats or, with another sign, the largest of those below zero, as bits; 0 where there is none.
+def signs(bits, first, number, single, top):
+    """Which of up to 64 floats are positive and which negative, as bits, and their largest or `top`, both as bits of a float.
 
     Positive floats are in the order of their bits, and whole numbers are compared in vectors.
     """
-    top, begin = np.int64(0), np.uint64(first)
+    above, under = np.int64(0), np.int64(0)
+    for d in range(number):
+        x = bits[first + d]
+        above |= (-x >> np.int64(63)) & single[d]
+        under |= (x >> np.int64(63)) & single[d]
+        top = max(top, x)
+    return np.uint64(above), np.uint64(under), top
+
+
+@compiled
+def _deepest(values, first, number):
+    """The size of the smallest of some floats, or 0 where none is below zero."""
+    bits, top, begin = values.view(np.int64), np.int64(0), np.uint64(first)
     for i in range(np.uint64(number)):
-        top = max(top, bits[begin + i] ^ sign)
-    return top
+        top = max(top, bits[begin + i] ^ LEFT)
+    return np.int64(top).view(np.float64)
 
 
 @compiled
@@ -161,7 +168,7 @@ def _add_slopes(t, p, q, r, u, outputs, flat, row_of, s, number):
 
 
 @compiled
-def _sum_up(v, bias, finite, inputs, outputs, leak, on, below, h, s, flat, z, t, row_of, gated):
+def _sum_up(v, bias, finite, inputs, outputs, leak, on, below, root, h, s, flat, z, t, row_of, gated):
     """Values z `(outputs,)`, and slopes in their row, at one vertex from all inputs that are on, eight at a time."""
     row, number, room = np.uint64(v * outputs), 0, inputs + 8
     value, slope = gated[:room], gated[room : 2 * room]
@@ -173,7 +180,7 @@ def _sum_up(v, bias, finite, inputs, outputs, leak, on, below, h, s, flat, z, t,
             j = lowest(word)
             i = 64 * w + j
             word &= word - ONE
-            a, c = h[v * inputs + i], s[v * inputs + i]
+            a, c = h[v * inputs + i], s[root[v] * inputs + i]
             value[number], slope[number] = a if a > 0 else leak * a, c if (lit >> np.uint64(j)) & ONE else leak * c
             row_of[number] = i * outputs
             number += 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,7 +18,13 @@ from .breakpoints import Pieces
 
 TOLERANCE = 1e-12  # what is smaller than this, relative to the terms it is summed from, is zero
 DIVERGED = "a network with weights that are NaN or infinite has no breakpoints: did its training diverge?"
+COLUMNS = ("network", "place", "value", "slope_left", "slope_right", "kink")  # one row for each vertex
+COLUMNS += ("vertex", "layer", "neuron", "switches", "active", "outermost")  # one for each breakpoint; for each network
 MOST_ENTRIES = 2_000_000  # vertices times neurons in memory at once; larger batches are done in parts
+
+
+def _column(name: str) -> cached_property[Tensor]:
+    return cached_property(lambda spline: torch.as_tensor(spline.found[name]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,22 +35,15 @@ class DeepSpline:
     `slope_left`, `slope_right`, `kink` (the slope of f does jump). One row for each breakpoint of a neuron: `vertex` (row of its
     place), `layer` (0 is the first), `neuron`, `switches` (it is on at one side only), `active` (each other layer has a neuron
     that is on there). A neuron that is zero all along an interval has a breakpoint at its ends, one with w = 0 has none.
-    `outermost` `(networks, 2)` are slope and intercept of the last piece. (S3-def-1-deep-breakpoints)
+    `outermost` `(networks, 2)` are slope and intercept of the last piece. Columns are kept as they were `found`,
+    and become tensors when they are first asked for: twelve tensors take as long as a layer. (S3-def-1-deep-breakpoints)
     """
 
     batch_shape: tuple[int, ...]
-    network: Tensor
-    place: Tensor
-    value: Tensor
-    slope_left: Tensor
-    slope_right: Tensor
-    kink: Tensor
-    vertex: Tensor
-    layer: Tensor
-    neuron: Tensor
-    switches: Tensor
-    active: Tensor
-    outermost: Tensor
+    found: Mapping[str, Tensor | np.ndarray]
+
+    network, place, value, slope_left, slope_right, kink = map(_column, COLUMNS[:6])
+    vertex, layer, neuron, switches, active, outermost = map(_column, COLUMNS[6:])
 
     def breakpoint_count(self, low: float = -torch.inf, high: float = torch.inf) -> Tensor:
         """How often the neurons of each network switch on or off in [low, high], `(*batch,)`."""
@@ -63,8 +63,7 @@ def deep_spline(net: ReLUNet, low: float = -inf, high: float = inf) -> DeepSplin
 
     With `low` and `high` only those strictly between them are looked for, which takes less time.
     """
-    sizes = net.sizes
-    if sizes[0] != 1 or sizes[-1] != 1 or len(sizes) < 3:
+    if net.weights[0].shape[-1] != 1 or net.biases[-1].shape[-1] != 1 or len(net.biases) < 2:
         raise ValueError(f"a network of one input, one output and at least one hidden layer is needed; got {net}")
     if not low < high:
         raise ValueError(f"breakpoints are looked for between a number and a larger one; got {low} and {high}")
@@ -96,7 +95,7 @@ def _by_kernel(net: ReLUNet, line: tuple[float, float, float]) -> DeepSpline:
         )
         if not sound:
             raise ValueError(DIVERGED)
-        return DeepSpline(batch, *map(torch.from_numpy, (network, *real, kink, *rows, *flags, outermost)))
+        return DeepSpline(batch, dict(zip(COLUMNS, (network, *real, kink, *rows, *flags, outermost))))
 
     if threads == 1:
         return work(0)
@@ -313,16 +312,17 @@ def _finish(state: _State, weight: Tensor, bias: Tensor, rows) -> DeepSpline:
     kept[vertex] = True
     order = _sorted_by(vertex, layer, neuron)
     rows = [(kept.cumsum(0) - 1)[vertex], layer, neuron, switches, others.all(1)]
-    return DeepSpline((len(bias),), *(c[kept] for c in columns), *(r[order] for r in rows), outermost)
+    found = *(c[kept] for c in columns), *(r[order] for r in rows), outermost
+    return DeepSpline((len(bias),), dict(zip(COLUMNS, found)))
 
 
 def _joined(parts: list[DeepSpline], batch_shape, step: int) -> DeepSpline:
     """Parts of `step` networks each, as one."""
-    columns = {name: [getattr(p, name) for p in parts] for name in list(vars(parts[0]))[1:]}
+    columns = {name: [getattr(p, name) for p in parts] for name in COLUMNS}
     columns["network"] = [network + i * step for i, network in enumerate(columns["network"])]
     ends = torch.tensor([0] + [len(place) for place in columns["place"]]).cumsum(0).tolist()
     columns["vertex"] = [vertex + first for vertex, first in zip(columns["vertex"], ends)]
-    return DeepSpline(batch_shape, **{name: torch.cat(column) for name, column in columns.items()})
+    return DeepSpline(batch_shape, {name: torch.cat(column) for name, column in columns.items()})
 
 
 def _sorted_by(*keys: Tensor) -> Tensor:

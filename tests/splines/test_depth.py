@@ -1,6 +1,9 @@
 """Breakpoints of deep networks, against exact fractions, bisection on slopes, autograd and hand computation."""
 
+import copy
 import itertools
+import pickle
+from dataclasses import FrozenInstanceError
 from fractions import Fraction
 
 import numpy as np
@@ -148,7 +151,7 @@ def test_an_interval_that_is_none_is_refused():
 
 def agree(a, b):
     assert a.batch_shape == b.batch_shape
-    for name in list(vars(a))[1:]:
+    for name in depth.COLUMNS:
         x, y = getattr(a, name), getattr(b, name)
         assert (x.shape, x.dtype) == (y.shape, y.dtype), name
         assert torch.allclose(x.double(), y.double(), rtol=1e-8, atol=1e-8), name
@@ -163,6 +166,19 @@ def test_threads_and_a_desk_that_is_too_small_change_nothing(monkeypatch):
     # each layer of a tent doubles the pieces: far more vertices than neurons
     assert deep_spline(tent(12)).piece_count(0, 1) == 2**12
     agree(depth._by_kernel(tent(9), depth._line()), depth._by_tensors(tent(9), depth._line()))
+
+
+def test_columns_become_tensors_once_and_stay_what_they_are():
+    f, other = deep_spline(random((1, 6, 5, 1), 2)), deep_spline(random((1, 6, 5, 1), 2))
+    for name in depth.COLUMNS:
+        assert isinstance(getattr(f, name), torch.Tensor), name
+        assert getattr(f, name) is getattr(f, name), name
+        with pytest.raises(FrozenInstanceError):
+            setattr(f, name, getattr(f, name))
+    for spline in (f, other):  # asked before and not
+        for twin in (copy.copy(spline), copy.deepcopy(spline), pickle.loads(pickle.dumps(spline))):
+            agree(twin, f)
+    assert copy.copy(f).place.data_ptr() == f.place.data_ptr() != copy.deepcopy(f).place.data_ptr()
 
 
 # ---- against the network itself ----------------------------------------------------------------------------------------------
