@@ -7,7 +7,8 @@ if (location.protocol === "file:") DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = f
     document.querySelectorAll("article mjx-container").forEach(function (formula) {
       var inline = formula.getAttribute("display") !== "true", room = formula.parentNode.closest("p, li, td, dd, div, section");
       formula.classList.remove("wide");
-      if (inline && room && formula.getBoundingClientRect().width > room.clientWidth) formula.classList.add("wide");
+      var whole = inline && (formula.closest("span.math") || formula);
+      if (whole && room && whole.getBoundingClientRect().width > room.clientWidth) formula.classList.add("wide");
     });
     document.querySelectorAll("article :is(mjx-container, pre, .output, .table-box, table, div.math)").forEach(function (box) {
       var scrolls = box.scrollWidth > box.clientWidth + 1 && getComputedStyle(box).overflowX !== "visible";
@@ -15,9 +16,18 @@ if (location.protocol === "file:") DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = f
       else if (box.getAttribute("tabindex") === "0") box.removeAttribute("tabindex");
     });
   }
+  // A comma behind a formula stays with it: a browser may break the line between the two.
+  function together() {
+    document.querySelectorAll("article span.math").forEach(function (formula) {
+      var next = formula.nextSibling, mark = next && next.nodeType === Node.TEXT_NODE && /^[.,;:!?)\]’”]+/.exec(next.data);
+      if (!mark) return;
+      formula.append(mark[0]);
+      next.data = next.data.slice(mark[0].length);
+    });
+  }
   function later() { clearTimeout(later.timer); later.timer = setTimeout(measure, 40); }
   function typeset() { return (window.MathJax && MathJax.startup && MathJax.startup.promise) || Promise.resolve(); }
-  addEventListener("load", function () { typeset().then(measure); });
+  addEventListener("load", function () { typeset().then(together).then(measure); });
   addEventListener("resize", later);
   addEventListener("toggle", later, true);
 })();
