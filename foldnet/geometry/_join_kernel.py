@@ -152,24 +152,24 @@ def borders(ends, lines, beside, frame):
 
 
 @compiled
-def number(count, names, named, border, bordered, old_vertices, old_ends):
+def number(count, names, border, old_vertices, old_ends):
     """One numbering for all parts: new numbers of their vertices and edges, where those of each part begin `(P + 1, 2)`, and
     for each edge on a border its number and the face of the second part `(n, 2)`.
 
-    `count` `(P + 1, 3)` says how many vertices, edges and faces come before each part; `names` are the old numbers of their first
-    vertices and `border` the edges as `borders` has them, those of each part from `named` and `bordered` on. What several parts
-    have is numbered in the first of them. Where borders differ, rounding has folded the complex: then nothing is returned.
+    `count` `(P + 1, 6)` says how many vertices, edges, faces, sides, names and borders come before each part; `names` are the old
+    numbers of their first vertices and `border` the edges as `borders` has them. What several parts have is numbered in the
+    first of them. Where borders differ, rounding has folded the complex: then nothing is returned.
     """
     parts, rows = len(count) - 1, len(border)
     name, same, seen = np.full(count[parts, 0], -1), np.arange(count[parts, 0]), np.full(old_vertices, -1)
     double, ends, row = np.arange(count[parts, 1]), np.empty((rows, 2), np.int64), np.empty(rows, np.int64)
     face, code, begin = np.empty(rows, np.int64), np.empty(rows, np.int64), np.zeros((parts + 1, 2), np.int64)
     for p in range(parts):
-        for i in range(named[p], named[p + 1]):
-            v, old = count[p, 0] + i - named[p], names[i]
+        for i in range(count[p, 4], count[p + 1, 4]):
+            v, old = count[p, 0] + i - count[p, 4], names[i]
             seen[old] = v if seen[old] < 0 else seen[old]
             name[v], same[v] = old, seen[old]
-        for r in range(bordered[p], bordered[p + 1]):
+        for r in range(count[p, 5], count[p + 1, 5]):
             row[r], face[r], code[r] = border[r, 0] + count[p, 1], border[r, 3] + count[p, 2], border[r, 4]
             ends[r, 0], ends[r, 1] = border[r, 1] + count[p, 0], border[r, 2] + count[p, 0]
     pairs = match(code, ends, name, old_ends, same)

@@ -13,22 +13,25 @@ from ._region_kernel import NONE, ONE, changes, roomy, split_faces, weigh
 @compiled
 def draw(
     first, last, frame, xy, below, start, corner, side, ends, lines, beside, bits,
-    gate, leak, weight, bias, above, constant, snap, base, most, room,
+    gate, leak, weight, bias, above, constant, noise, top_below, base, most, top, room,
 ):  # fmt: skip
     """One layer drawn into a sheet, or into its faces `first` to `last`, if `last` is not 0; returned is a `Sheet`'s arrays.
 
     The layer sees `below` `(V, in)` through a ReLU with leak `gate`; `weight` is `(in, n)`, and its lines count from `base`.
+    What is below `noise`, relative to the terms of a sum with the largest values below, those of each part `(P, in)` in
+    `top_below`, is zero; its own largest go to `top` `(n,)`.
     Values are its own or, where there is an output layer `above` `(n, out)`, those of it. Returned as well: the vertices that a
-    part had in the sheet, what it shares with others (see `borders`), and the largest values. With more than `most` faces it
-    stops. `room` is memory to work in, returned at the end, larger where it had to be: fresh memory costs as much as what is
-    done in it. All in one call, since threads wait for each other where Python has the word.
+    part had in the sheet, and what it shares with others (see `borders`). With more than `most` faces it stops. `room` is memory
+    to work in, returned at the end, larger where it had to be: fresh memory costs as much as what is done in it. All in one
+    call, since threads wait for each other where Python has the word.
     """
     names = np.empty(0, np.int64)
     if last > 0:
         names, start, corner, side, ends, lines = cut_out(first, last, start, corner, side, ends, lines, beside, frame)
         xy, below, bits = xy[names], below[names], bits[first:last]
-    start, corner, side, parent, on, xy, values, top, room = _cut(
-        xy, below, gate, leak, weight, bias, above, constant, snap, start, corner, side, ends, most, room
+    snap = limits(weight, bias, noise, top_below)
+    start, corner, side, parent, on, xy, values, room = _cut(
+        xy, below, gate, leak, weight, bias, above, constant, snap, start, corner, side, ends, most, top, room
     )
     old, words = bits.shape[1], on.shape[1]
     new_bits = np.empty((len(parent), old + words), np.uint64)
@@ -38,12 +41,23 @@ def draw(
         for w in range(words):
             new_bits[f, old + w] = on[f, w]
     side, ends, lines, beside = join(start, corner, side, lines, base, len(xy), room)
-    return (xy, values, start, corner, side, ends, lines, beside, new_bits), names, borders(ends, lines, beside, frame), top, room
+    return (xy, values, start, corner, side, ends, lines, beside, new_bits), names, borders(ends, lines, beside, frame), room
 
 
 @compiled
-def _cut(xy, below, gate, leak, weight, bias, above, constant, snap, start, corner, edge, ends, most, room):
-    """Faces as `split_faces` returns them, places of all vertices, values, the largest of them, and the room."""
+def limits(weight, bias, noise, top):
+    """Up to where the value of each neuron is only rounding, `(n,)`."""
+    snap = noise * np.abs(bias)
+    for i in range(weight.shape[0]):
+        most = noise * top[:, i].max()
+        for o in range(len(bias)):
+            snap[o] += most * abs(weight[i, o])
+    return snap
+
+
+@compiled
+def _cut(xy, below, gate, leak, weight, bias, above, constant, snap, start, corner, edge, ends, most, top, room):
+    """Faces as `split_faces` returns them, places of all vertices, values, and the room; the largest values go to `top`."""
     old, n = len(xy), len(bias)
     room = roomy(room, 0, old * n)
     z = room[: old * n].reshape((old, n))
@@ -60,11 +74,12 @@ def _cut(xy, below, gate, leak, weight, bias, above, constant, snap, start, corn
         _fill(known + i, pair[i, 0], pair[i, 1], share[i], who[i], snap, places, z)
     z = z[: _use(out_corner, places, z, total)]
     if len(constant):
-        values, top = np.empty((len(z), len(constant))), np.zeros(n)
+        values = np.empty((len(z), len(constant)))
         evaluate(z, leak, above, constant, values)
     else:
-        values, top = z.copy(), largest(z, leak)
-    return out_start, out_corner, out_edge, parent, on, places[: len(z)], values, top, room
+        values = z.copy()
+        largest(z, leak, top)
+    return out_start, out_corner, out_edge, parent, on, places[: len(z)], values, room
 
 
 @compiled
@@ -120,14 +135,13 @@ def _evaluate_few(below, leak, flat, bias, z):
 
 
 @compiled
-def largest(z, leak):
-    """The largest absolute value in each column behind a ReLU with this leak, `(n,)`."""
-    top = np.zeros(z.shape[1])
+def largest(z, leak, top):
+    """The largest absolute value in each column behind a ReLU with this leak, noted in `top` `(n,)`."""
+    top[:] = 0.0
     for v in range(z.shape[0]):
         for j in range(z.shape[1]):
             a = z[v, j] if z[v, j] > 0 else -leak * z[v, j]
             top[j] = a if a > top[j] else top[j]
-    return top
 
 
 @compiled

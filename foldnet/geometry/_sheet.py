@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -53,7 +54,7 @@ class Drawing:
     def __init__(self, sheet: Sheet, frame: int, leak: float, most: int, threads: int | None):
         self.frame, self.leak, self.most, self.base = frame, leak, most, 0
         self.whole, self.sheets, self.names, self.borders, self.rooms = sheet, [sheet], (), (), []
-        self.gate, self.largest = 1.0, np.abs(sheet.values).max(0)  # the input goes through no ReLU
+        self.gate, self.largest = 1.0, np.abs(sheet.values).max(0, keepdims=True)  # the input goes through no ReLU
         self.threads = threads or torch.get_num_threads()
 
     def draw(self, weight: np.ndarray, bias: np.ndarray, left: int, above: tuple | None = None) -> None:
@@ -63,19 +64,20 @@ class Drawing:
         """
         from ._layer_kernel import draw
 
-        snap, done = NOISE * (np.abs(weight) @ self.largest + np.abs(bias)), []
+        done: list[int] = []
         above = (np.zeros((0, len(bias))), np.zeros(0)) if above is None else above
         layers = [a if a.ndim < 2 else np.ascontiguousarray(a.T) for a in (weight, bias, *above)]
         if len(self.sheets) == 1:
             self.whole = self.sheets[0]
-        limits, old = self._limits(left), list(self.sheets)
-        self.sheets = []
+        limits, old, below = self._limits(left), list(self.sheets), self.largest
+        number = len(limits) - 1 if limits else len(old)
+        self.sheets, self.largest = [], np.empty((number, len(bias)))
 
-        def one(i: int) -> tuple[Sheet, np.ndarray, np.ndarray, np.ndarray]:
+        def one(i: int) -> tuple[Sheet, np.ndarray, np.ndarray]:
             sheet, run = (self.whole, limits[i : i + 2]) if limits else (old[i], (0, 0))
             before, room = sum(done), self.rooms.pop() if self.rooms else np.empty(0)
-            how = self.gate, self.leak, *layers, snap, self.base, self.most - before
-            new, names, border, largest, room = draw(*run, self.frame, *sheet, *how, room)
+            how = self.gate, self.leak, *layers, NOISE, below, self.base, self.most - before
+            new, names, border, room = draw(*run, self.frame, *sheet, *how, self.largest[i], room)
             if not limits:
                 sheet = old[i] = None  # freed here, by several threads, and not by one at the end
             self.rooms.append(room)
@@ -85,19 +87,20 @@ class Drawing:
                 raise OverflowError(f"at least {sum(done):,} faces")
             if not len(new.edges):  # a side without its twin
                 raise ValueError(FOLDED)
-            return new, names, border, largest
+            return new, names, border
 
-        sizes = np.diff(limits) if limits else [len(sheet.vertices) for sheet in old]
-        sheets, names, self.borders, largest = zip(*self._each(one, sizes))
+        sizes = [b - a for a, b in pairwise(limits)] if limits else [len(sheet.vertices) for sheet in old]
+        sheets, names, self.borders = zip(*self._each(one, sizes))
         self.sheets = list(sheets)
         self.names = names if limits else self.names
-        self.gate, self.largest, self.base = self.leak, np.max(largest, axis=0), self.base + len(bias)
+        self.gate, self.base = self.leak, self.base + len(bias)
 
     def _limits(self, left: int) -> list[int]:
         """Where parts of the sheet begin and end, once there are faces enough, counting for each what may become of it."""
         faces = len(self.whole.bits)
         parts = min(faces * left // FACES, faces // 2, PARTS) if len(self.sheets) == 1 else 0
-        return [faces * i // parts for i in range(parts + 1)] if parts >= LEAST else []
+        # each smaller than the one before it: the small ones are drawn last, so that threads end together; none is empty
+        return sorted({faces * i * (2 * parts - i) // parts**2 for i in range(parts + 1)}) if parts >= LEAST else []
 
     def finish(self) -> Sheet:
         """The whole sheet."""
@@ -107,28 +110,27 @@ class Drawing:
         self.sheets = []
         if len(parts) == 1:
             return parts[0]
-        count = _before((len(p.vertices), len(p.edges), len(p.bits), len(p.corners)) for p in parts)
-        named, bordered = _before(map(len, self.names)), _before(map(len, self.borders))
+        sizes = [(*map(len, (p.vertices, p.edges, p.bits, p.corners, *own)),) for p, *own in zip(parts, self.names, self.borders)]
+        count = np.cumsum([(0,) * 6, *sizes], axis=0)  # how many come before each part, and the sum at the end
         names, border = np.concatenate(self.names), np.concatenate(self.borders)
-        old = len(self.whole.vertices), self.whole.edges
-        vertex, edge, begin, second = number(count, names, named, border, bordered, *old)
+        vertex, edge, begin, second = number(count, names, border, len(self.whole.vertices), self.whole.edges)
         if not len(vertex):
             raise ValueError(FOLDED)
-        (vertices, edges), (_, _, faces, sides), empty = begin[-1], count[-1], np.empty
+        (vertices, edges), (_, _, faces, sides, *_), empty = begin[-1], count[-1], np.empty
         shapes = (faces + 1, sides, sides, (edges, 2), edges, (edges, 2))
         whole = [empty((vertices, 2)), empty((vertices, parts[0].values.shape[1])), *(empty(n, np.int64) for n in shapes)]
         new = Sheet(*whole, empty((faces, parts[0].bits.shape[1]), np.uint64))
         new.starts[0] = 0
 
         def put(i: int) -> None:
-            (v, e, f, s), (v_end, e_end, f_end, s_end) = count[i : i + 2].tolist()
+            (v, e, f, s, *_), (v_end, e_end, f_end, s_end, *_) = count[i : i + 2].tolist()
             own = vertex[v:v_end], edge[e:e_end], begin[i], s, f, self.frame, self.whole.lines
             runs = new.starts[f + 1 : f_end + 1], new.corners[s:s_end], new.sides[s:s_end]
             rest = new.edges, new.lines, new.faces, new.bits[f:f_end]
             place(*parts[i], *own, new.vertices, new.values, *runs, *rest)
             parts[i] = None  # freed here as well
 
-        self._each(put, count[1:, 3] - count[:-1, 3])
+        self._each(put, [row[3] for row in sizes])
         close(second, new.faces)
         return new
 
@@ -168,11 +170,3 @@ def _helpers(threads: int) -> ThreadPoolExecutor:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_helpers.cache_clear)  # a fork has none of them
-
-
-def _before(counts: Iterable) -> np.ndarray:
-    """How many come before each, and the sum at the end."""
-    counts = np.array([*counts], dtype=np.int64)
-    before = np.zeros((len(counts) + 1, *counts.shape[1:]), np.int64)
-    np.cumsum(counts, axis=0, out=before[1:])
-    return before

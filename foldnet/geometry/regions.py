@@ -152,14 +152,12 @@ def convex(window) -> np.ndarray:
 
 
 def _complex(net: ReLUNet, sheet: Sheet, widths, frame: int) -> Complex:
-    """The finished value; lines are numbered through all layers, the window's sides -1, -2, ..."""
-    layer = np.repeat(np.arange(-1, len(widths)), (frame, *widths))
-    neuron = np.concatenate([np.arange(frame)[::-1], *(np.arange(width) for width in widths)])
-    lines = sheet.lines + frame
+    """The finished value; lines are numbered through all layers, the window's sides -1, -2, ..., so that they come last."""
+    layer = np.repeat([*range(len(widths)), -1], (*widths, frame))
+    neuron = np.concatenate([*(np.arange(width) for width in widths), np.arange(frame)[::-1]])
     words = np.cumsum([-(-width // 64) for width in widths])[:-1]
     bits = tuple(map(np.ascontiguousarray, np.split(sheet.bits, words, axis=1))) if len(widths) else ()
     return Complex(
         net=net, vertices=sheet.vertices, values=sheet.values, starts=sheet.starts, corners=sheet.corners, sides=sheet.sides,
-        edges=sheet.edges, edge_faces=sheet.faces, layer=layer[lines], neuron=neuron[lines],
-        bits=bits,
+        edges=sheet.edges, edge_faces=sheet.faces, layer=layer[sheet.lines], neuron=neuron[sheet.lines], bits=bits,
     )  # fmt: skip

@@ -184,6 +184,19 @@ def test_threads_change_nothing(monkeypatch, sizes):
     holds_together(together, 4)
 
 
+@pytest.mark.parametrize(("faces", "left"), [(67, 31), (257, 31), (1024, 2), (5000, 1), (10**6, 3)])
+def test_parts_become_smaller_and_none_is_empty(faces, left):
+    blank = _sheet.Sheet.whole(np.array(R.SQUARE), np.zeros((4, 2)))
+    drawing = _sheet.Drawing(blank._replace(bits=np.zeros((faces, 0), np.uint64)), 4, 0.0, faces, 1)
+    limits = drawing._limits(left)
+    sizes = np.diff(limits)
+    assert (limits[0], limits[-1]) == (0, faces)
+    assert _sheet.LEAST - 2 <= len(sizes) <= _sheet.PARTS
+    assert sizes.min() >= 1
+    assert (np.diff(sizes) <= 1).all()  # up to rounding
+    assert sizes[0] <= 2 * faces / len(sizes) + 1
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 def test_threads_that_are_kept_are_made_anew_in_a_fork_and_shared_by_callers():
     """In an interpreter of its own: a fork that waited for threads it has not would wait for ever."""
