@@ -105,10 +105,13 @@ def closest(x: np.ndarray, y: np.ndarray, classes: tuple[int, int, int]) -> list
     for far, same in ((first, classes[0] == classes[1]), (second, classes[1] == classes[2]), (third, classes[0] == classes[2])):
         if same:
             far.fill_diagonal_(torch.inf)
-    sums = [(first[i, :, None] + second + third[i]).flatten().min(0) for i in range(len(a))]
-    i = min(range(len(a)), key=lambda k: sums[k].values.item())
-    j, k = divmod(int(sums[i].indices), len(c))
-    return [int(p[m]) for p, m in zip(places, (i, j, k))]
+    bound, best = first.amin(1) + second.min() + third.amin(1), (float("inf"), [0, 0, 0])
+    for i in bound.argsort().tolist():
+        if bound[i] > best[0]:
+            break  # no image from here on can be closer
+        least, at = (first[i, :, None] + second + third[i]).flatten().min(0)
+        best = min(best, (float(least), [i, *divmod(int(at), len(c))]))
+    return [int(p[m]) for p, m in zip(places, best[1])]
 
 
 def pictures(name: str, count: int | None = None) -> Pictures:

@@ -49,21 +49,35 @@ def cell(data: str, kind: str, points: int = POINTS) -> dict:
 
 def plane(data: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Origin and axes of the plane through three images of the book's copy (eq. 6.2), and where they lie on it, `(3, 2)`."""
-    three = image_nets.kept_images(data, "three").double().numpy()
+    return spanned(image_nets.kept_images(data, "three").double().numpy())
+
+
+def spanned(three: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The same for any three images, `(3, pixels)`."""
     origin, axes = plane_through(*three)
     return origin, axes, (three - origin) @ axes.T
 
 
 def window(data: str) -> np.ndarray:
     """The corners of a square around the three images."""
-    corners = plane(data)[2]
+    return around(plane(data)[2])
+
+
+def around(corners: np.ndarray, wider: float = 1.0) -> np.ndarray:
+    """The corners of a square around three points of a plane, a fifth wider than they lie apart, or so many times that."""
     low, high = corners.min(0), corners.max(0)
-    return (low + high) / 2 + 0.6 * (high - low).max() * np.array([(-1, -1), (1, -1), (1, 1), (-1, 1)])
+    return (low + high) / 2 + 0.6 * wider * (high - low).max() * np.array([(-1, -1), (1, -1), (1, 1), (-1, 1)])
 
 
-def sliced(net: ReLUNet, data: str) -> Complex:
+def sliced(net: ReLUNet, data: str, wider: float = 1.0) -> Complex:
     """The exact pieces of a dense network in the window."""
-    return regions(on_plane(net, *plane(data)[:2]), window(data))
+    return through(net, image_nets.kept_images(data, "three").double().numpy(), wider)
+
+
+def through(net: ReLUNet, three: np.ndarray, wider: float = 1.0) -> Complex:
+    """The same on the plane of any three images."""
+    origin, axes, corners = spanned(three)
+    return regions(on_plane(net, origin, axes), around(corners, wider))
 
 
 def exact(net: ReLUNet, data: str) -> dict:
