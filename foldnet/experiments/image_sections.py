@@ -24,8 +24,8 @@ def cells() -> list[dict]:
 
 
 def cell(data: str) -> dict:
-    """Pieces by optimizer: `closest` and `kept`, on planes through the closest of 10,000 and of 200 test images, `(runs, planes)`;
-    `wider`, on the plane of `image_planes` in windows of several widths, `(runs, widths)`. `triples` are the 10,000's."""
+    """Pieces by optimizer: `closest` and `kept`, on planes through the closest of 10,000 and of 200 test images, `(runs,
+    planes)`; `wider`, on the plane of `image_planes` in windows of several widths, `(runs, widths)`. `triples` are the 10,000's."""
     images = {"mnist": sets.mnist, "cifar10": sets.cifar10}[data]()
     found = triples(images.x_test, images.y_test, data)
     prepared = [image_nets.prepared(images.x_test[t], image_nets.scale(data)).double().numpy() for t in found]
@@ -55,8 +55,8 @@ def kept(data: str) -> list[np.ndarray]:
 
 
 def surplus(first, second) -> tuple[float, float, float]:
-    """How many times as many pieces the first networks have, in pairs from equal starts, `(runs, planes)`: the lower end of its 95
-    percent interval over runs, the mean and the upper end; over planes the geometric mean is taken."""
+    """How many times as many pieces the first networks have, in pairs from equal starts, `(runs, planes)`: the lower end of its
+    95 percent interval over runs, the mean and the upper end; over planes the geometric mean is taken."""
     ratios = np.log(np.divide(first, second)).mean(-1)
     low, mean, high = np.exp([lower_end(ratios), ratios.mean(), -lower_end(-ratios)])
     return float(low), float(mean), float(high)
