@@ -25,7 +25,7 @@ def cells() -> list[dict]:
 
 def cell(data: str) -> dict:
     """Pieces by optimizer: `closest` and `kept`, on planes through the closest of 10,000 and of 200 test images, `(runs,
-    planes)`; `wider`, on the plane of `image_planes` in windows of several widths, `(runs, widths)`. `triples` are the 10,000's."""
+    planes)`; `wider`, on the plane of `image_planes` in windows of several widths, `(runs, widths)`; `triples`, of the 10,000."""
     images = {"mnist": sets.mnist, "cifar10": sets.cifar10}[data]()
     found = triples(images.x_test, images.y_test, data)
     prepared = [image_nets.prepared(images.x_test[t], image_nets.scale(data)).double().numpy() for t in found]
