@@ -68,6 +68,14 @@ def halved(net: ConvNet) -> ConvNet:
     return net.to(torch.float16).to(net.dtype)
 
 
+def refined(net: ConvNet, seed: int = 0) -> ConvNet:
+    """A network that becomes this one, which has weights of 16 bits, when it is `halved`: the digits behind are drawn."""
+    rng = np.random.default_rng([17, seed])
+    drawn = lambda p: p * (1 + 2.0**-12 * torch.as_tensor(rng.uniform(-1, 1, p.shape)).to(p))  # noqa: E731
+    weights, biases = ([drawn(p) for p in parts] for parts in (net.weights, net.biases))
+    return ConvNet(weights, biases, net.input_shape, net.relu_first)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Unshared(ConvNet):
     """A network whose kernels are dealt out anew at every place: the same weights, but a pooling compares different kernels."""

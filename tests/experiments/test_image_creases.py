@@ -150,3 +150,10 @@ def test_short_weights_along_the_same_choices(relu_first, monkeypatch):
     assert (found["hidden"], found["shown"]) == (int((other & ~own).sum()), int((own & ~other).sum()))
     assert found["hidden"] + found["shown"] > 0
     assert run.crossed(net, FIRST, SECOND, short_of=net)["hidden"] == 0
+
+
+def test_a_refined_network_has_this_one_as_its_copy_with_16_bits():
+    net = run.halved(small())
+    fine = run.refined(net)
+    assert all((w != v).all() for w, v in zip(fine.weights, net.weights))
+    assert torch.equal(run.halved(fine).vector(), net.vector())

@@ -7,7 +7,7 @@ from torch import nn
 
 from foldnet import data as sets
 from foldnet.experiments import image_nets as run
-from foldnet.geometry.vision import ConvNet
+from foldnet.geometry.vision import ConvNet, pattern
 
 N = 96
 
@@ -117,3 +117,13 @@ def test_the_book_keeps_networks_in_few_bytes():
     assert kept.relu_first
     with pytest.raises(KeyError, match="the book has runs"):
         run.network("dense", "mnist", "sgd", 3)
+
+
+def test_ties_of_a_plain_background_are_broken_alike_in_both_precisions():
+    net, x = ConvNet.random((6, 5), 3, seed=4), torch.full((2, 3072), 0.3, dtype=torch.float64)
+    moved = run.nudged(x)
+    assert 0 < (moved - x).abs().max() < 1e-3
+    single = net.to(torch.float32)
+    apart = lambda x: (pattern(net, x) != pattern(single, x)).double().mean()  # noqa: E731
+    assert apart(moved) < 0.01 < apart(x)
+    assert run.nudged(x.float()).dtype == torch.float32
