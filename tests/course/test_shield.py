@@ -7,6 +7,7 @@ import stat
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -215,8 +216,15 @@ def test_folders_that_are_nested_deeply_are_removed(tmp_path):
 def test_kernels_that_were_compiled_once_are_not_compiled_for_each_submission():
     """A submission has a copy of the package that it may write to, so numba looks into what is kept there."""
     regions(ReLUNet.random((2, 3, 1)))  # compiled here at the latest
-    with Kernel(LIMITS) as kernel:
+    with Kernel(replace(LIMITS, memory=2000)) as kernel:  # torch with CUDA takes 700 MB to begin with
         asked = "from foldnet.geometry import _layer_kernel, regions\nfrom foldnet.nets import ReLUNet\n"
         asked += "regions.regions(ReLUNet.random((2, 3, 1)))\nstats = _layer_kernel.draw.stats\n"
         outputs, stopped = kernel.run(asked + "print(sum(stats.cache_hits.values()), sum(stats.cache_misses.values()))", 60)
     assert (outputs[0]["text"], stopped) == ("1 0\n", "")
+
+
+def test_a_submission_has_a_name_and_torch_can_compile_in_it():
+    """The list of users is behind the wall; `torch._dynamo` asks who we are, and must not be imported half."""
+    with Kernel(replace(LIMITS, memory=2000)) as kernel:
+        outputs, stopped = kernel.run("import getpass\nimport torch._dynamo\nprint(getpass.getuser())", 60)
+    assert (outputs[0].get("text"), stopped) == ("student\n", "")

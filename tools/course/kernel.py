@@ -339,12 +339,11 @@ def environment(home: Path, library: Path) -> dict[str, str]:
         "PATH": "/usr/bin:/bin",
         "LANG": "C.UTF-8",
         "HOME": str(home / "work"),
+        "LOGNAME": "student",  # the list of users is not to be read here, and torch asks for a name
         "TMPDIR": str(home / "temporary"),
         "IPYTHONDIR": str(home / "temporary"),
         "MPLCONFIGDIR": str(home / "matplotlib"),
         "MPLBACKEND": "module://matplotlib_inline.backend_inline",
         "PYTHONPATH": f"{home / 'library'}:{library}",
-        "PYTHONNOUSERSITE": "1",
-        "PYTHONDONTWRITEBYTECODE": "1",
-        "TQDM_DISABLE": "1",
+        **dict.fromkeys(("PYTHONNOUSERSITE", "PYTHONDONTWRITEBYTECODE", "TQDM_DISABLE"), "1"),
     }
