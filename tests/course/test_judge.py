@@ -71,7 +71,7 @@ def tried(action):
     except OSError as error:
         return type(error).__name__
 print(json.dumps({{
-    "environment": sorted(os.environ),
+    "environment": dict(os.environ),
     "here": os.listdir(),
     "root": tried(lambda: os.listdir('/')),
     "secret": tried(lambda: pathlib.Path({str(secret)!r}).read_text()),
@@ -89,7 +89,8 @@ print(json.dumps({{
     assert seen["here"] == []
     assert {seen[key] for key in ("root", "secret", "book", "neighbours", "written")} <= {"PermissionError", "FileNotFoundError"}
     assert seen["foldnet"].startswith(str(home))
-    assert not set(seen["environment"]) & {"USER", "LOGNAME", "PWD", "SSH_AUTH_SOCK", "VIRTUAL_ENV", "FOLDNET_DATA"}
+    assert seen["environment"]["LOGNAME"] == "student"  # whoever runs the judge
+    assert not set(seen["environment"]) & {"USER", "PWD", "SSH_AUTH_SOCK", "VIRTUAL_ENV", "FOLDNET_DATA"}
     assert not home.exists()
 
 

@@ -10,6 +10,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
+import psutil
 import pytest
 
 from foldnet.geometry.regions import regions
@@ -228,3 +229,18 @@ def test_a_submission_has_a_name_and_torch_can_compile_in_it():
     with Kernel(replace(LIMITS, memory=2000)) as kernel:
         outputs, stopped = kernel.run("import getpass\nimport torch._dynamo\nprint(getpass.getuser())", 60)
     assert (outputs[0].get("text"), stopped) == ("student\n", "")
+
+
+def test_processes_that_have_ended_are_buried(walls):
+    """A photograph that is closed leaves no process behind that would count; and a cell can end its own process."""
+    with Kernel(LIMITS) as kernel:
+        alive = psutil.Process(kernel.process.pid)
+        before = len(alive.children(recursive=True))
+        for photo in [kernel.photograph() for _ in range(3)]:
+            photo.close()
+        until = time.monotonic() + 60
+        while len(alive.children(recursive=True)) > before and time.monotonic() < until:
+            time.sleep(0.05)
+        assert len(alive.children(recursive=True)) == before
+        with pytest.raises(Ended, match="it ended its process"):
+            kernel.run("import os\nos.kill(os.getpid(), 9)", 30)

@@ -122,10 +122,28 @@ def main() -> int:
     apart = settings["wrapped"] or (sys.platform == "linux" and separate())
     child = os.fork()
     if not child:
+        if apart and not settings["wrapped"]:  # bubblewrap brings such a process along
+            lead(command)
         start(settings, command, apart)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _, status = os.waitpid(child, 0)
     return os.waitstatus_to_exitcode(status) & 0xFF
+
+
+def lead(command: list[str]) -> None:
+    """Be the first process of a namespace, and return in the second, which runs the command.
+
+    Orphans become children of the first, which must bury them: else each counts as a process as long as the command runs.
+    """
+    end_with_parent(command)
+    child = os.fork()
+    if not child:
+        return
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    while True:
+        ended, status = os.wait()
+        if ended == child:  # and with the first all others end
+            os._exit(os.waitstatus_to_exitcode(status) & 0xFF)
 
 
 def end_with_parent(command: list[str]) -> None:
