@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 
+import psutil
 import pytest
 
 from tools.course import judge, line, shield
@@ -69,7 +70,8 @@ def test_who_waits_for_a_processor_is_told_from_who_sleeps():
     asleep = subprocess.Popen([sys.executable, "-c", "print(flush=True); input()"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     try:
         asleep.stdout.readline()
-        time.sleep(0.5)
+        while psutil.Process(asleep.pid).status() != psutil.STATUS_SLEEPING:  # it may still wait for its turn to sleep
+            time.sleep(0.05)
         before = line.waiting(asleep.pid)
         deadline = time.monotonic() + 300
         while sum(line.waiting(loop.pid) for loop in loops) < 2.5 and time.monotonic() < deadline:

@@ -167,4 +167,4 @@ def test_in_jupyterlab_both_ways_work(chromium, tmp_path):
         page.close()
     finally:
         server.terminate()
-        server.wait(timeout=20)
+        server.wait(timeout=300)
