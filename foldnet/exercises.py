@@ -122,7 +122,7 @@ def _worst(judged: list[str | None]) -> str | None:
 def _between(rng: np.random.Generator, low, high):
     if isinstance(low, int) and isinstance(high, int):
         return int(rng.integers(low, high + 1))
-    return round(float(rng.uniform(low, high)), 3)
+    return round(float(rng.uniform(low, high)), 3) or 0.001  # zero is a case of its own, and rounding hits it now and then
 
 
 def _argument(value) -> str:

@@ -98,15 +98,20 @@ def test_values_have_the_same_four_verdicts(value, expected, line):
 
 
 def test_fresh_cases_differ_each_time_and_are_true():
-    draw = exercises.fresh(lambda r, n: r**n, count=20, r=(0.5, 2.0), n=(1, 4))
+    draw = exercises.fresh(lambda r, n: r**n, count=200, r=(0.5, 2.0), n=(1, 4))
     first, second = draw(), draw()
-    assert len(first) == 20
+    assert len(first) == 200
     assert first != second
     for (r, n), truth in first:
         assert 0.5 <= r <= 2.0
         assert n in (1, 2, 3, 4)
         assert truth == r**n
     assert {n for (_, n), _ in first + second} == {1, 2, 3, 4}
+
+
+def test_rounding_draws_no_zero():
+    draw = exercises.fresh(lambda x: x, count=100, x=(-0.004, 0.004))
+    assert all(abs(x) >= 0.001 for (x,), _ in draw())
 
 
 def test_answers_learned_by_heart_do_not_pass_fresh_cases():

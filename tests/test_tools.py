@@ -464,7 +464,9 @@ def test_everything_that_is_needed_here_is_pinned():
         if key in seen or key[0].startswith(pins_tool.FOR_A_GPU):
             continue
         seen.add(key)
-        environments = [{"extra": extra} for extra in requirement.extras or ("",)]
+        # as on Linux, where the pins are made: on macOS ipykernel asks for one package more
+        linux = {"sys_platform": "linux", "platform_system": "Linux"}
+        environments = [{**linux, "extra": extra} for extra in requirement.extras or ("",)]
         for needed in map(Requirement, metadata.requires(requirement.name) or ()):
             if needed.marker is None or any(needed.marker.evaluate(e) for e in environments):
                 todo.append(needed)
