@@ -17,7 +17,7 @@ FIGURES = {
     "swaps": ("boolean/swaps", "Parity of three inputs can be seen with three changes of colour. Can you find the line?"),
     "bottleneck": ("growth/bottleneck", "Settle the old weights, place a neuron, then compare. Can you beat the formula?"),
     "folding": ("growth/folding", "Fold at a mistake and train on. Does the fold stay where you put it?"),
-    "polytopes": (None, "Train, then add a layer: do the lines of the second layer cross those of the first straight?"),
+    "polytopes": ("geometry/polytopes", "Train, then add a layer: do lines of layer 2 cross those of layer 1 straight?"),
 }
 
 

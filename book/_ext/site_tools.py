@@ -1,4 +1,4 @@
-"""Small things the whole site needs: an anchor for each notebook cell, and docstrings read as Markdown."""
+"""Small things the whole site needs: an anchor for each notebook cell, no line break before %, docstrings read as Markdown."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from sphinx.application import Sphinx
 from sphinx.transforms import SphinxTransform
 
 CLAIM = re.compile(r'id="(claim-[\w.-]+)"')
+EXACT = (nodes.literal, nodes.literal_block, nodes.math, nodes.math_block, nodes.raw, nodes.comment)
 
 
 class CellAnchors(SphinxTransform):
@@ -28,6 +29,18 @@ class CellAnchors(SphinxTransform):
                     self.env.metadata[self.env.docname].setdefault("myst_slugs", {})[anchor] = (cell.line, anchor, anchor)
 
 
+class GluedPercent(SphinxTransform):
+    """A number and its per cent sign stay on one line."""
+
+    default_priority = 400
+
+    def apply(self):
+        for text in list(self.document.findall(nodes.Text)):
+            glued = re.sub(r"(?<=\d) %", "\N{NO-BREAK SPACE}%", text)
+            if glued != text and isinstance(text.parent, nodes.TextElement) and not isinstance(text.parent, EXACT):
+                text.parent.replace(text, nodes.Text(glued))
+
+
 def markdown_docstring(app: Sphinx, what, name, obj, options, lines: list[str]) -> None:
     """Docstrings are written in plain Markdown: code between single backticks, no other markup."""
     text = "\n".join(lines)
@@ -39,5 +52,6 @@ def markdown_docstring(app: Sphinx, what, name, obj, options, lines: list[str]) 
 
 def setup(app: Sphinx) -> dict:
     app.add_transform(CellAnchors)
+    app.add_transform(GluedPercent)
     app.connect("autodoc-process-docstring", markdown_docstring)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -234,6 +234,15 @@ def test_a_cell_and_a_verdict_can_be_linked_from_another_page(tmp_path):
     assert {"index.html#claim-S3-one", "index.html#cell-1"} <= hrefs
 
 
+def test_a_number_keeps_its_per_cent_sign_on_its_line_and_code_is_left_alone(tmp_path):
+    (tmp_path / "source").mkdir()
+    (tmp_path / "source/index.ipynb").write_text(notebook_page(([], "x = 7 % 2")))
+    pages, _ = build(tmp_path, {"two": "# Two\n\nOf 95 %, `7 % 2`.\n"}, ("myst_nb", "sphinx.ext.autodoc", "folds", "site_tools"))
+    assert "Of 95\N{NO-BREAK SPACE}%" in pages["two"].p.get_text()
+    assert pages["two"].code.get_text() == "7 % 2"
+    assert "x = 7 % 2" in pages["index"].get_text()
+
+
 def test_a_folded_cell_shows_its_title_and_its_output_and_the_setup_cell_nothing(tmp_path):
     (tmp_path / "source").mkdir()
     cells = (["setup"], "# @title Setup\nimport sys"), (["folded"], "# @title Draw <it>\n\nplot(1)"), ([], "taught = 1")
