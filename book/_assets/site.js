@@ -16,11 +16,11 @@ if (location.protocol === "file:") DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = f
       else if (box.getAttribute("tabindex") === "0") box.removeAttribute("tabindex");
     });
   }
-  // A comma behind a formula stays with it: a browser may break the line between the two.
+  // A comma behind a formula, or the "-th" of "i-th", stays with it: a browser may break the line between the two.
   function together() {
     document.querySelectorAll("article span.math").forEach(function (formula) {
-      var next = formula.nextSibling, mark = next && next.nodeType === Node.TEXT_NODE && /^[.,;:!?)\]’”]+/.exec(next.data);
-      if (!mark) return;
+      var next = formula.nextSibling, mark = next && next.nodeType === Node.TEXT_NODE && /^(?:[-’][a-z]+)?[.,;:!?)\]’”]*/.exec(next.data);
+      if (!mark || !mark[0]) return;
       formula.append(mark[0]);
       next.data = next.data.slice(mark[0].length);
     });
