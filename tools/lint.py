@@ -24,6 +24,7 @@ ROOT = Path(__file__).resolve().parent.parent
 # an empty line, what closes a bracket, a text or one that is passed by name
 NO_CODE = re.compile(r'''[\])},:]*|([a-z_]+=)?[rf]?("[^"]*"|\'[^\']*\')[,)]*''')
 MOST_LINES, MOST_BYTES, MOST_EXPLORE_BYTES, MOST_FRAMES = 25, 3_000_000, 1_000_000, 60
+MOST_CHARACTERS = 86  # a column of the site
 MACHINE = re.compile(r"(?<![\w<.])(/home/|/root\b|/tmp\b|/work/|/Users/|/content/|[A-Z]:\\+Users\b)|site-packages|dist-packages")
 TITLE = re.compile(r"# @title (\S.*)")
 DARK = re.compile(r"<figcaption[^>]*>(?:(?!</figcaption>).)*?\b(black|white)\b", re.DOTALL | re.IGNORECASE)
@@ -266,6 +267,15 @@ def cells_are_short(nb: Notebook) -> Iterator[str]:
     for i, cell in nb.code:
         if (lines := sum(not NO_CODE.fullmatch(line.strip()) for line in cell["source"].splitlines())) > MOST_LINES:
             yield f"cell {i}: {lines} lines of code, more than {MOST_LINES}: move the work into foldnet"
+
+
+@rule
+def printed_lines_fit(nb: Notebook) -> Iterator[str]:
+    """What a cell prints is read without scrolling sideways."""
+    for i, output in nb.outputs():
+        for number, line in enumerate("".join(output.get("text", "")).splitlines(), 1):
+            if len(line) > MOST_CHARACTERS:
+                yield f"cell {i}: line {number} of what it prints has {len(line)} characters, more than {MOST_CHARACTERS}"
 
 
 @rule

@@ -63,6 +63,11 @@ BROKEN = [
     ("markdown_is_plain", "directive", lambda m, c: [*c, m.markdown("```{note}\nx\n```")]),
     ("cells_are_short", "26 lines", lambda m, c: [*c, m.code("\n".join(["1"] * 26))]),
     ("cells_are_short", "26 lines", lambda m, c: [*c, m.code("\n".join(["f(", *["    x,"] * 25, '    "text",', ")"]))]),
+    (
+        "printed_lines_fit",
+        "line 2 of what it prints has 87 characters, more than 86",
+        lambda m, c: [*c, m.code("1", {"output_type": "stream", "name": "stdout", "text": ["x" * 86 + "\n", "y" * 87]})],
+    ),
     ("checks_are_known", "lacks", lambda m, c: [*c, m.code("1", m.record(id="S3-nowhere"))]),
     ("checks_are_known", "assigned to splines/other", lambda m, c: [*c, m.code("1", m.record(id="S3-far"))]),
     ("checks_are_known", "what is true", lambda m, c: [*c, m.code("1", m.record(id="S3-false", verdict="corrected"))]),
