@@ -298,7 +298,7 @@ def test_a_row_of_the_ledger_says_all_there_is():
     cells = [td.get_text(" ", strip=True) for td in soup.find(id="S3-one").find_all("td")]
     assert cells[0] == "✎ corrected statement"
     assert "A <slip> of print." in cells[1]
-    assert cells[2:5] == ["5", "", "the sum: sum 4 (printed 5; true 4)"]
+    assert cells[2:5] == ["5", "", "the sum: sum: 4 (printed 5; true 4)"]
     assert soup.find(id="S3-one").find_all("td")[5].a["href"] == "splines/breakpoints.html#cell-12"
     assert soup.find(id="S3-one").details.find(class_="tex").get_text() == r"\(\beta < 1\)"
     assert soup.find(id="S3-two").td.get_text(" ", strip=True) == "○ open statement"
@@ -323,8 +323,8 @@ def test_each_point_of_a_claim_has_its_verdict_its_criterion_and_its_rivals():
     soup = BeautifulSoup(ledger_page.write(Site(row)), "html.parser")
     cells = [td.get_text(" ", strip=True) for td in soup.find(id="S3-one").find_all("td")]
     assert cells[3] == r"It is \(1\) by chance. Fixed before looking."
-    assert "✓ a 4 (printed 5; true 4); the null model 7, excluded" in cells[4]
-    assert "≈ b 4" in cells[4]
+    assert "✓ a: 4 (printed 5; true 4); the null model 7, excluded" in cells[4]
+    assert "≈ b: 4" in cells[4]
     assert "Rests on the stored run race; run again there: 2 of 9." in cells[4]
 
 
@@ -337,7 +337,7 @@ def test_an_erratum_has_what_is_said_what_is_true_and_the_evidence():
     assert "That $\\beta < 1$." in text
     assert "It is $4$." in text
     assert text.startswith("1 correction: 1 of a statement.")
-    assert "the sum: sum **4** (printed 5; true 4)" in text
+    assert "the sum: sum: **4** (printed 5; true 4)" in text
     assert "splines/breakpoints.html#cell-12" in text
     assert "S3-two" not in text
 
