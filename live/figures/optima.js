@@ -20,8 +20,8 @@ function render({ model, el }) {
   let trainer = null, random = new Random(model.get("seed")), ends = [], many = null;
   const figure = frame(el, model, {
     name: "optima", title, defaults, draw, reset, numbers,
-    about: "Two neurons are to pass through (−1, −1), (0, 1) twice and (1, −1): XOR, put on a line. Drag the two bends, train, or drop 200 random starts and see at which loss each ends: "
-      + "only 0, 8/3 and 4 can hold it.",
+    about: "Two neurons are to pass through (−1, −1), (0, 1) twice and (1, −1): XOR, put on a line. Drag the two bends, train, or drop 200 random starts "
+      + "and see at which loss each ends.",
     hints: ["[Tab] goes from bend to bend", "[←] [→] move it", "[Shift] makes large steps"],
   });
   const plot = curve({
@@ -111,9 +111,9 @@ function render({ model, el }) {
     put(below, { viewBox: `0 0 ${wide} ${tall}`, height: tall, "aria-label": `The losses at which the starts ended. ${tally()}` });
     below.replaceChildren(
       axes(s, { yTicks: false, xName: "loss at the end, summed over the four points" }),
-      svg("path", { d: LOSSES.map((l) => `M${s.x(l)} ${s.y(0)}V${s.y(1)}`).join(""), stroke: "var(--soft)", "stroke-dasharray": "3 3", fill: "none" }),
+      ends.length ? svg("path", { d: LOSSES.map((l) => `M${s.x(l)} ${s.y(0)}V${s.y(1)}`).join(""), stroke: "var(--soft)", "stroke-dasharray": "3 3", fill: "none" }) : "", // the answer comes after the guess
       svg("path", { d: dots.map(([x, level]) => `M${s.x(x).toFixed(1)} ${(s.y(0) - (level - 0.5) * unit).toFixed(1)}h0`).join("") || "M0 0", stroke: "var(--blue)", "stroke-width": Math.max(2, Math.min(7, unit)), "stroke-linecap": "round", fill: "none" }),
-      svg("text", { x: s.x(8 / 3) + 5, y: 18, class: "soft" }, "8/3"),
+      ends.length ? svg("text", { x: s.x(8 / 3) + 5, y: 18, class: "soft" }, "8/3") : "",
       svg("circle", { cx: s.x(Math.min(5, loss())), cy: s.y(0), r: 6, fill: "var(--orange)", stroke: "var(--paper)" }),
     );
     figure.read(summary(), ends.length ? ` ${tally()}` : "");

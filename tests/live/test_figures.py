@@ -504,8 +504,11 @@ def test_a_point_is_moved_added_and_taken_away_by_keys(show):
 
 def test_dropped_starts_end_at_the_three_losses(show):
     window = show("optima", context={"reduced_motion": "reduce"})
+    told = window.page.locator("svg text", has_text="8/3")
+    assert told.count() == 0  # the reader guesses first
     window.button("Drop 200 starts").click()
     window.page.locator(".said", has_text="200 starts").wait_for(state="attached")
+    assert told.count() == 1
     at0, at83, at4 = map(int, re.search(r"(\d+) at 0, (\d+) at 8/3, (\d+) at 4", window.readout()).groups())
     how = {"loss": "half_sum", "optimizer": "gd", "lr": 0.01, "epochs": 4000, "progress": False}
     nets = fit(ReLUNet.random((1, 2, 1), batch=2000, seed=0), *data(), **how).net
