@@ -3,12 +3,17 @@ if (location.protocol === "file:") DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = f
 
 // A formula, a table or a piece of code that is wider than the page scrolls by itself, and then the keyboard must reach it.
 (function () {
+  // Where an element or a text ends, on the right.
+  function end(node) {
+    var range = document.createRange();
+    if (node.nodeType === Node.TEXT_NODE) range.selectNode(node);
+    return (node.nodeType === Node.TEXT_NODE ? range : node).getBoundingClientRect().right;
+  }
   function measure() {
     document.querySelectorAll("article mjx-container").forEach(function (formula) {
-      var inline = formula.getAttribute("display") !== "true", room = formula.parentNode.closest("p, li, td, dd, div, section");
+      var whole = formula.getAttribute("display") !== "true" && formula.closest("span.math"); // no wider than its line
       formula.classList.remove("wide");
-      var whole = inline && (formula.closest("span.math") || formula);
-      if (whole && room && whole.getBoundingClientRect().width > room.clientWidth) formula.classList.add("wide");
+      if (whole && end(whole.lastChild) > end(whole) + 1) formula.classList.add("wide");
     });
     document.querySelectorAll("article :is(mjx-container, pre, .output, .table-box, table, div.math)").forEach(function (box) {
       var scrolls = box.scrollWidth > box.clientWidth + 1 && getComputedStyle(box).overflowX !== "visible";

@@ -32,6 +32,8 @@ MOVE = """() => {
 }"""
 # By how many pixels the page is wider than the window.
 WIDER = "() => document.documentElement.scrollWidth - document.documentElement.clientWidth"
+CUT = """() => [...document.querySelectorAll('article span.math')].filter((f) => f.offsetParent && [...f.children].some(
+  (part) => part.getBoundingClientRect().right > f.getBoundingClientRect().right + 1)).map((f) => f.textContent)"""
 # The text a reader sees, without code: what is left of TeX there was not typeset.
 RAW = r"""() => {
   const walker = document.createTreeWalker(document.querySelector('article'), NodeFilter.SHOW_TEXT), found = [];
@@ -87,6 +89,7 @@ def test_page(page_name, visit, address, accessibility):
     assert page.evaluate("document.documentElement.dataset.theme") == "dark"
     window.settle()
     weight, wide = window.bytes, page.evaluate(WIDER)
+    assert page.evaluate(CUT) == [], "formulas that end beyond the page, and do not scroll"
     assert page_name in SLOW_TO_JUDGE or accessibility(page) == []
     window.settle(width=1280, color_scheme="light")
     page = window.open(f"{address}{page_name}.html")  # anew: what scrolls by itself, and wants a key, is found as a page opens
