@@ -11,16 +11,21 @@ Cases = Sequence[tuple[tuple, object]]
 
 
 def selfcheck(
-    answer: Callable, cases: Cases | Callable[[], Cases], tol: float = 1e-6, mistakes: Mapping[str, Callable] | None = None
+    answer: Callable,
+    cases: Cases | Callable[[], Cases],
+    tol: float = 1e-6,
+    mistakes: Mapping[str, Callable] | None = None,
+    stub: str | None = None,
 ) -> None:
     """Print a verdict on a student's function: missing, keep working, almost or correct.
 
     `cases` are pairs of arguments and the expected value (a number or an array), or a condition: a function that is given the
     student's value and says whether it will do; or what draws such pairs, as `fresh` does. The first case that fails is shown;
     *almost* means within five per cent in every case. `mistakes` maps a sentence ("this is the angle in radians") to a function
-    that makes this mistake: who answers like it in every case is told so.
+    that makes this mistake: who answers like it in every case is told so. Where `answer` is a helper that calls what the student
+    wrote, `stub` is the name of the latter, and the verdict speaks of it.
     """
-    print(verdict(answer, cases, tol, mistakes))
+    print(verdict(answer, cases, tol, mistakes, stub))
 
 
 def fresh(truth: Callable, count: int = 6, **ranges: tuple) -> Callable[[], Cases]:
@@ -58,7 +63,13 @@ def drawn(figure, curves: int = 1) -> bool:
     return False
 
 
-def verdict(answer: Callable, cases: Cases | Callable[[], Cases], tol: float = 1e-6, mistakes: Mapping | None = None) -> str:
+def verdict(
+    answer: Callable,
+    cases: Cases | Callable[[], Cases],
+    tol: float = 1e-6,
+    mistakes: Mapping | None = None,
+    stub: str | None = None,
+) -> str:
     """The line that `selfcheck` prints."""
     drawn: Any = cases() if callable(cases) else cases
     if not drawn:
@@ -71,7 +82,7 @@ def verdict(answer: Callable, cases: Cases | Callable[[], Cases], tol: float = 1
         except Exception as error:  # a student's code may raise anything: say what, and go on
             return f"keep working: {call} raises {type(error).__name__}: {error}"
         if given is None:
-            return f"missing: {name} returns nothing yet"
+            return f"missing: {stub or name} returns nothing yet"
         answers.append(given)
         judged.append(_judged(call, "gives", given, expected, tol))
     if any(judged):
@@ -79,7 +90,7 @@ def verdict(answer: Callable, cases: Cases | Callable[[], Cases], tol: float = 1
             same = [(arguments, mistake(*arguments)) for arguments, _ in drawn]
             if not any(_judged("", "", given, wrong, tol) for given, (_, wrong) in zip(answers, same)):
                 return f"keep working: {sentence}"
-    return _worst(judged) or f"correct: {name} passes all {len(drawn)} cases"
+    return _worst(judged) or f"correct: {stub or name} passes all {len(drawn)} cases"
 
 
 def value_verdict(name: str, value, expected, tol: float = 1e-6) -> str:

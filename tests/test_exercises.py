@@ -131,6 +131,13 @@ def test_a_known_mistake_is_named_only_where_it_is_made_throughout():
     assert exercises.verdict(lambda x: None, draw, mistakes=mistakes).startswith("missing")
 
 
+def test_a_helper_speaks_of_the_function_that_the_student_wrote():
+    cases = [((2.0,), 4.0)]
+    assert exercises.verdict(lambda x: None, cases, stub="square") == "missing: square returns nothing yet"
+    assert exercises.verdict(lambda x: x * x, cases, stub="square") == "correct: square passes all 1 cases"
+    assert exercises.verdict(abs, cases, stub="square") == "keep working: abs(2) gives 2, which is not right"
+
+
 def test_a_blank_figure_shows_nothing():
     """Neither axes without lines, nor lines without labels or numbers; the same for what a judge sees of a figure."""
     from foldnet import plots
