@@ -9,12 +9,15 @@ so are the later cells of its page that fail. The summary names them: what they 
 
 The budget of book/plan.yml is for a page on two cores, alone; book/data/runtimes.json holds the times and a test holds them to
 it. Here notebooks may run two at a time, each on half a machine: a page fails at HEADROOM times its budget, 2 alone, 3 beside
-others. FOLDNET_HEADROOM=4 is for a machine that is slower still.
+others. Where the middle one of all pages takes longer than noted, the machine is slow, and every page has as many times longer;
+a page that is late alone still fails. FOLDNET_HEADROOM=4 is for a machine that is slower still.
 """
 
 import collections
+import json
 import os
 import re
+from pathlib import Path
 
 import pytest
 from nbval import plugin
@@ -31,6 +34,7 @@ SKIPPED = collections.Counter()
 WITHOUT = set()
 AGAIN = []
 SLOW = []
+NOTED = Path(__file__).parent / "data/runtimes.json"
 NOT_COMPARED = ("text/html", "image/svg+xml", "stderr")  # a record and its line are compared
 
 os.environ.setdefault("TQDM_DISABLE", "1")  # progress bars are for people
@@ -101,13 +105,20 @@ def pytest_runtest_logreport(report):
             SKIPPED[name] += 1
 
 
+def noted_seconds() -> dict[str, float]:
+    """The seconds that each notebook took where its outputs were stored."""
+    noted = json.loads(NOTED.read_text(encoding="utf-8")) if NOTED.is_file() else {}
+    return {f"book/{page}.ipynb": note["seconds"] for page, note in noted.items()}
+
+
 def pytest_sessionfinish(session):
     if hasattr(session.config, "workerinput"):  # a worker of xdist: the controller adds up
         return
     workers = int(session.config.getoption("numprocesses", 0) or 1)
     headroom = float(os.environ.get("FOLDNET_HEADROOM") or (2.0 if workers == 1 else 3.0))
+    slowness = plan.slowness(SECONDS, noted_seconds())
     for name, seconds in SECONDS.items():
-        limit = headroom * plan.budget(name.removeprefix("book/").removesuffix(".ipynb"))
+        limit = headroom * slowness * plan.budget(name.removeprefix("book/").removesuffix(".ipynb"))
         if seconds > limit:
             SLOW.append(f"{name} took {seconds:.0f} s, more than {limit:.0f}")
     if SLOW and session.exitstatus == 0:
@@ -119,6 +130,8 @@ def pytest_terminal_summary(terminalreporter):
         terminalreporter.section("seconds per notebook")
         for name, seconds in SECONDS.most_common():
             terminalreporter.line(f"{seconds:8.1f}  {name}")
+        if (slowness := plan.slowness(SECONDS, noted_seconds())) > 1:
+            terminalreporter.line(f"the middle page took {slowness:.1f} times as long as noted: each had as many times its limit")
     for sentence in AGAIN:
         terminalreporter.line(f"the kernel started only when it was tried again: {sentence}", yellow=True)
     for name, cells in SKIPPED.items():

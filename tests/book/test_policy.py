@@ -12,6 +12,7 @@ import nbformat
 import psutil
 import pytest
 
+from foldnet import plan
 from tools import notebooks
 from tools.check import NBVAL
 
@@ -79,6 +80,24 @@ def test_a_slow_notebook_fails_the_run(clone, workers):
     assert done.returncode == 1
     assert "FAILED book/splines/one.ipynb took" in done.stdout
     assert "3 passed" in done.stdout
+
+
+def test_a_slow_machine_is_no_page_s_fault(clone, tmp_path):
+    noted = {f"page {k}": 10.0 for k in range(10)}
+    assert plan.slowness(dict.fromkeys(noted, 25.0), noted) == 2.5  # the machine is slow
+    assert plan.slowness({**noted, "page 3": 300.0}, noted) == 1  # the page is
+    assert plan.slowness(dict.fromkeys(noted, 5.0), noted) == 1  # a fast machine makes no page late
+    assert plan.slowness({"page 1": 25.0, "page 2": 25.0}, noted) == 1  # too few to tell
+    assert plan.slowness({**dict.fromkeys(noted, 25.0), "new": 1.0}, noted) == 2.5  # nothing is noted for one
+    root = shutil.copytree(clone, tmp_path / "copy")
+    for k in range(10):
+        shutil.copy(root / "book/splines/one.ipynb", root / f"book/splines/page{k}.ipynb")
+    pages = [f"splines/{path.stem}" for path in (root / "book/splines").glob("*.ipynb")]
+    (root / "book/data").mkdir(exist_ok=True)
+    (root / "book/data/runtimes.json").write_text(json.dumps({page: {"seconds": 1e-9} for page in pages}))
+    done = nbval(root, workers=2, headroom="1e-6")  # under which one page alone is late, above
+    assert done.returncode == 0, done.stdout
+    assert "times as long as noted" in done.stdout
 
 
 # ---- kernels that do not start -------------------------------------------------------------------------------------------
