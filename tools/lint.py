@@ -27,7 +27,9 @@ MOST_LINES, MOST_BYTES, MOST_EXPLORE_BYTES, MOST_FRAMES = 25, 3_000_000, 1_000_0
 MOST_CHARACTERS = 86  # a column of the site
 MACHINE = re.compile(r"(?<![\w<.])(/home/|/root\b|/tmp\b|/work/|/Users/|/content/|[A-Z]:\\+Users\b)|site-packages|dist-packages")
 TITLE = re.compile(r"# @title (\S.*)")
-DARK = re.compile(r"<figcaption[^>]*>(?:(?!</figcaption>).)*?\b(black|white)\b", re.DOTALL | re.IGNORECASE)
+FIGCAPTION = re.compile(r"<figcaption[^>]*>(.*?)</figcaption>", re.DOTALL)
+ITALIC = re.compile(r"\A\*[^*].*")  # a caption below an explore: the first paragraph of the next cell, slanted
+DARK = re.compile(r"\b(black|white)\b", re.IGNORECASE)
 BASE64 = re.compile(r"base64,[A-Za-z0-9+/=\s]+")
 
 
@@ -236,9 +238,14 @@ def pictures_have_alt_text(nb: Notebook) -> Iterator[str]:
 @rule
 def captions_hold_in_the_dark(nb: Notebook) -> Iterator[str]:
     """A drawing turns over in the dark: a caption that calls a mark of it black or white is wrong there."""
+    tagged = {i for i, cell in nb.code if "drawing" in cell["metadata"].get("tags", ())}
+    for i in sorted(tagged - {i for i, html in nb.html() if "data:image/png" in html}):
+        yield f"cell {i}: has the tag drawing, which turns a PNG over in the dark, and shows none"
+    following = {i - 1: text for i, text in nb.markdown}
     for i, html in nb.html():
-        if "data:image/svg" in html and (word := DARK.search(html)):
-            yield f"cell {i}: the caption says {word[1]!r}, and a drawing turns over in the dark: name a shape or a colour"
+        captions = [*FIGCAPTION.findall(html), *ITALIC.findall(following.get(i, ""))]
+        if (i in tagged or "data:image/svg" in html) and (word := DARK.search(" ".join(captions))):
+            yield f"cell {i}: the caption says {word[0]!r}, and a drawing turns over in the dark: name a shape or a colour"
 
 
 @rule

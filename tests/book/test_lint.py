@@ -7,6 +7,8 @@ import pytest
 from tools import alt, lint, markdown, story
 from tools.notebooks import WIDGET
 
+PNG = '<img alt="a line of one neuron" src="data:image/png;base64,AAAA">'
+
 # name of the rule, what it must say, and a change to the good story's cells (returns the new cells, or a whole notebook)
 BROKEN = [
     ("setup_comes_first", "not the setup cell", lambda m, c: [c[0], m.code("import sys"), *c[1:]]),
@@ -57,6 +59,17 @@ BROKEN = [
         "says 'Black'",
         lambda m, c: [*c, m.html('<img alt="a line of one neuron" src="data:image/svg+xml,"><figcaption>Black: f</figcaption>')],
     ),
+    (
+        "captions_hold_in_the_dark",
+        "says 'White'",
+        lambda m, c: [*c, m.html('<img alt="a line of one neuron" src="data:image/svg+xml,">'), m.markdown("*White: f.*")],
+    ),
+    (
+        "captions_hold_in_the_dark",
+        "says 'white'",
+        lambda m, c: [*c, m.code("1", m.shown(text__html=PNG + "<figcaption>f is white</figcaption>"), tags=["drawing"])],
+    ),
+    ("captions_hold_in_the_dark", "shows none", lambda m, c: [*c, m.code("1", tags=["drawing"])]),
     ("is_light", "3.1 MB", lambda m, c: [*c, m.code("1", m.shown(text__plain="x" * 3_100_000))]),
     ("is_light", "explores have", lambda m, c: [*c, m.code("1", m.explore(alt=m.IMG + "x" * 500_000))]),
     ("is_light", "61 frames", lambda m, c: [*c, m.code("1", m.explore(frames=61))]),

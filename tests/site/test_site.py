@@ -193,10 +193,11 @@ def test_text_stands_out(scheme, site, visit, address):
 
 
 def test_in_the_dark_drawings_turn_over_and_pictures_of_points_keep_white_paper(visit, address):
-    page = visit(color_scheme="dark").open(f"{address}book/splines/rich.html")
+    svg, png, over, plain = "data:image/svg", "data:image/png", ("invert", "screen"), ("none", "normal")
     seen = "(e) => [e.src.slice(0, 14), getComputedStyle(e).filter.split('(')[0], getComputedStyle(e).mixBlendMode]"
-    styles = page.eval_on_selector_all("article img", f"(all) => all.map({seen})")
-    assert {tuple(style) for style in styles} == {("data:image/svg", "invert", "screen"), ("data:image/png", "none", "normal")}
+    for name, looks in (("splines/rich", {(svg, *over), (png, *over)}), ("geometry/images", {(svg, *over), (png, *plain)})):
+        page = visit(color_scheme="dark").open(f"{address}book/{name}.html")
+        assert {tuple(look) for look in page.eval_on_selector_all("article img", f"(all) => all.map({seen})")} == looks
 
 
 def test_a_drawing_in_the_dark_has_no_white_slab(visit, address):
