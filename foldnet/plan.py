@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import functools
-import statistics
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -94,15 +92,6 @@ def budget(page: str) -> float:
     """The seconds that a page may take: its chapter's, or those of any page."""
     chapter = chapters().get(chapter_of(page))
     return chapter.seconds if chapter else budgets()["page"]
-
-
-def slowness(seconds: Mapping[str, float], noted: Mapping[str, float]) -> float:
-    """How many times as long as noted the pages took, by the one in the middle; at least 1, and 1 for fewer than ten pages.
-
-    A page that alone is late does not move the middle; a machine that lends half of itself to others moves all of them.
-    """
-    ratios = [taken / noted[page] for page, taken in seconds.items() if noted.get(page)]
-    return max(1.0, statistics.median(ratios)) if len(ratios) >= 10 else 1.0
 
 
 def in_order(page: str) -> tuple:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import contextvars
 import functools
 import hashlib
 import json
@@ -15,6 +16,7 @@ from pathlib import Path
 
 from ._rows import RunStopped, plain
 
+AT_WORK = contextvars.ContextVar("at_work", default=False)  # whether a cell of a large run is being computed
 PATIENCE = 300  # seconds in which a cluster without any worker may get one
 
 
@@ -30,12 +32,14 @@ def rows(function: Callable[..., dict], cells: list[dict], commit: str, jobs: in
 
 def row(function: Callable[..., dict], cell: dict, commit: str) -> dict:
     """The row of a cell; what went wrong in it becomes its error, so that hours of other cells are not lost."""
-    start = time.perf_counter()
+    start, before = time.perf_counter(), AT_WORK.set(True)
     try:
         found = {"result": _named(function(**cell))}
     except Exception as error:
         place = traceback.extract_tb(error.__traceback__)[-1]
         found = {"error": f"{type(error).__name__}: {error} ({os.path.basename(place.filename)}:{place.lineno})"}
+    finally:
+        AT_WORK.reset(before)
     return {"cell": cell, **found, "seconds": round(time.perf_counter() - start, 2), "commit": commit}
 
 

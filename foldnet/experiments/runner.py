@@ -132,10 +132,13 @@ def provenance(command: str = "") -> dict:
 
 
 def device() -> str:
-    """Where a large run trains its networks: on the GPU if there is one."""
+    """Where networks of an experiment live: on the GPU, if there is one, while a large run computes a cell; else on the CPU.
+
+    A page repeats a sample of a run and compares it with what is stored; it does so on the processor, on every machine alike.
+    """
     import torch
 
-    return "cuda" if torch.cuda.is_available() else "cpu"
+    return "cuda" if _workers.AT_WORK.get() and torch.cuda.is_available() else "cpu"
 
 
 def short(values, digits: int) -> float | list:

@@ -31,6 +31,20 @@ def test_rows_come_in_the_order_of_the_cells_with_provenance(tmp_path):
     assert {r.commit for r in result.rows} == {result.provenance[0]["commit"]}
 
 
+def fails_somewhere(n):
+    return {"device": runner.device()} if n else {"device": 1 / 0}
+
+
+def test_a_run_uses_the_gpu_and_a_page_that_repeats_a_sample_of_it_does_not(tmp_path, monkeypatch):
+    monkeypatch.setattr("torch.cuda.is_available", lambda: True)
+    monkeypatch.setattr("torch.cuda.get_device_name", lambda: "a GPU")
+    assert fails_somewhere(1) == {"device": "cpu"}
+    with pytest.raises(runner.CellsFailed):
+        runner.run([{"n": 1}, {"n": 0}, {"n": 2}], fails_somewhere, tmp_path / "x.jsonl", progress=False)
+    assert [row["device"] for row in stored("x", tmp_path / "x.jsonl").rows] == ["cuda", "cuda"]
+    assert fails_somewhere(1) == {"device": "cpu"}  # also after a cell that failed
+
+
 def test_a_row_is_found_by_its_settings(tmp_path):
     cells = [*CELLS, {"n": 3, "kind": "square", "sizes": [1, 2]}]
     result = runner.run(cells, lambda n, kind, sizes=(): {"value": n * n + len(sizes)}, tmp_path / "x.jsonl", progress=False)
