@@ -99,6 +99,7 @@ class Clock:
 def clock(monkeypatch) -> Clock:
     made = Clock()
     monkeypatch.setattr(line, "time", made)
+    monkeypatch.setattr(line, "stolen", list)
     return made
 
 
@@ -109,6 +110,27 @@ def test_a_limit_grows_by_what_a_process_waited_and_not_for_ever(clock, share, a
     while not watch.over(10):
         clock.now += 0.125
     assert clock.now == pytest.approx(after, abs=0.13)
+
+
+@pytest.mark.parametrize(
+    ("queue", "steal", "after"), [(0.0, (0.5, 0.0), 20), (0.0, (0.1, 0.9), 100), (0.5, (0.5, 0.5), 40), (0.0, (1.0, 1.0), 200)]
+)
+def test_a_limit_grows_by_what_other_machines_took(clock, monkeypatch, queue, steal, after):
+    """The processor that lost most is the one that the process may have been on; a share of what the queue left is lost there."""
+    monkeypatch.setattr(line, "stolen", lambda: [share * clock.now for share in steal])
+    watch = line.Stopwatch(lambda: queue * clock.now)
+    while not watch.over(10):
+        clock.now += 0.125
+    assert clock.now == pytest.approx(after, rel=0.02)
+    assert watch.lost == pytest.approx(clock.now - watch())
+
+
+@pytest.mark.skipif(not hasattr(psutil.cpu_times(), "steal"), reason="this system does not say what others took")
+def test_what_others_took_is_read_for_each_processor():
+    before = [processor.steal for processor in psutil.cpu_times(percpu=True)]
+    found, after = line.stolen(), [processor.steal for processor in psutil.cpu_times(percpu=True)]
+    assert len(found) == len(before) > 0
+    assert all(b - 0.02 <= f <= a + 0.02 for b, f, a in zip(before, found, after))
 
 
 def test_who_is_stopped_loses_no_time(clock):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import socket
 import struct
 import time
@@ -28,26 +29,50 @@ def waiting(pid: int) -> float:
         return 0.0
 
 
+def stolen() -> list[float]:
+    """The seconds for which others had each processor of this virtual machine; none where the system does not say."""
+    try:
+        with open("/proc/stat") as file:
+            rows = [row.split() for row in file if row.startswith("cpu")]
+        return [int(row[8]) / os.sysconf("SC_CLK_TCK") for row in rows[1:]]  # the first row is the sum
+    except (OSError, ValueError, IndexError):
+        return []
+
+
 class Stopwatch:
     """The seconds that count: not those in which the process that is waited for was ready and had no processor.
 
+    There are two kinds of those: it stood in this system's queue, or it ran, as this system sees it, on a processor that another
+    machine had. Where half of the time goes to the queue and half of the processor to others, a quarter counts.
     Whoever looks at it looks often. A look that comes late because this very process was stopped, as by Ctrl-Z, counts as a step.
     """
 
     def __init__(self, waited=lambda: 0.0):
         self.waited, self.before, self.wall = waited, waited(), 0.0
+        self.gone, self.taken, self.seen = stolen(), 0.0, 0.0  # by others: until the last look, of the wall, and when that was
         self.begun = self.at = time.monotonic()
 
     def __call__(self) -> float:
         now = time.monotonic()
         self.wall += min(now - self.at, 2 * STEP)
         self.at = now
+        if self.wall - self.seen >= STEP / 2:
+            before, self.gone = self.gone, stolen()
+            taken = max((after - then for then, after in zip(before, self.gone)), default=0.0)
+            self.taken += min(self.wall - self.seen, max(0.0, taken))
+            self.seen = self.wall
         return self.wall - self.idle
+
+    @property
+    def queued(self) -> float:
+        """The seconds in this system's queue."""
+        return max(0.0, self.waited() - self.before)
 
     @property
     def idle(self) -> float:
         """The seconds that do not count."""
-        return max(0.0, self.waited() - self.before)
+        queued, left = self.queued, 1 - self.taken / self.wall if self.wall else 1.0
+        return self.wall - (self.wall - queued) * left if queued < self.wall else queued
 
     @property
     def lost(self) -> float:
@@ -62,7 +87,7 @@ class Stopwatch:
 class Line:
     """Messages between the judge and one process of a submission; the system tells which process that is.
 
-    `waited` are the seconds that counted for no limit, `counted` those that did; `alive` is called while we listen.
+    `waited` are the seconds in the system's queue, `counted` those that counted for a limit; `alive` is called while we listen.
     """
 
     def __init__(self, end: socket.socket, most: int, alive=lambda: None):
@@ -90,7 +115,7 @@ class Line:
         try:
             return self._hear(seconds, watch, waited)
         finally:
-            self.counted, self.waited = counted + max(0.0, watch()), waited + watch.idle
+            self.counted, self.waited = counted + max(0.0, watch()), waited + watch.queued
 
     def _hear(self, seconds: float, watch: Stopwatch, waited: float) -> dict:
         data = self.data
@@ -103,7 +128,7 @@ class Line:
             except TimeoutError:
                 if watch.over(seconds):
                     raise Silent from None
-                self.waited = waited + watch.idle  # whoever has a limit of its own looks at it meanwhile
+                self.waited = waited + watch.queued  # whoever has a limit of its own looks at it meanwhile
                 self.alive()
                 continue
             except OSError:
