@@ -108,7 +108,7 @@ def worked(kernel) -> float:
     try:
         first = psutil.Process(kernel.km.provisioner.pid)
         return sum(sum(process.cpu_times()[:4]) for process in (first, *first.children(recursive=True)))
-    except psutil.Error:
+    except (psutil.Error, AttributeError):  # without a kernel there is no process, and no provisioner of one
         return 0.0
 
 
