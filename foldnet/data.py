@@ -34,6 +34,8 @@ CIFAR_BATCHES = {
     "test_batch.bin": "803d5f7f4d78ea53de84dbe85f74fb6d",
 }
 
+NOT_FETCHED = "could not be fetched"  # how to tell it from a result that is not stored
+
 
 class DataMissing(FileNotFoundError):
     """The data is not on this machine and no mirror could be reached; the sentence says what to do."""
@@ -224,5 +226,5 @@ def _file(folder: str, name: str, md5: str, mirrors: tuple[str, ...]) -> Path:
         except (OSError, ValueError):
             continue
     raise DataMissing(
-        f"{name} could not be fetched from {len(mirrors)} mirrors: go online once, or put it in FOLDNET_DATA/{folder}/"
+        f"{name} {NOT_FETCHED} from {len(mirrors)} mirrors: go online once, or put it in FOLDNET_DATA/{folder}/"
     )

@@ -71,6 +71,35 @@ def test_a_check_that_sees_the_break_turns_and_another_is_told(clone, capsys, ol
     assert mutate.main(["splines/depth"], clone) == 1
 
 
+def test_a_check_that_never_got_its_data_is_not_turned(clone, capsys):
+    """As of MNIST on a machine without it: the error comes from the machine and not from the break."""
+    data = clone / "tests/mutations/splines/breakpoints.yml"
+    data.parent.mkdir(parents=True, exist_ok=True)
+    lost = "__import__('foldnet.data').data._file('mnist', 'x', '', ())"
+    data.write_text(f"""S3-find-gauge: {{breaks: it, file: foldnet/half.py, old: x // 2, new: "{lost}"}}""")
+    assert mutate.main([], clone) == 1
+    said = capsys.readouterr().out
+    assert "NOT TRIED S3-find-gauge: reproduced -> error: DataMissing: x could not be fetched" in said
+    assert said.endswith("0 of 0 checks turned; 1 not tried\n")
+
+
+def test_another_of_a_sample_takes_the_place_of_one_that_could_not_be_tried(tmp_path, monkeypatch, capsys):
+    many = [mutate.Mutation(f"S3-{i}", "splines/rich", "x", "foldnet/x.py", "a", "b") for i in range(5)]
+    signs = {f"S3-{i}": mutate.TURNED if i == 3 else mutate.NOT_TRIED for i in range(5)}
+    monkeypatch.setattr(mutate, "mutations", lambda *_: many)
+    monkeypatch.setattr(mutate, "_tried", lambda chosen, *_: [(m, signs[m.id], "x", 0.0) for m in chosen])
+    (tmp_path / "book").mkdir()
+    told = set()
+    for seed in "abcdef":
+        assert mutate.main(["--sample", "1", "--seed", seed], tmp_path) == 0
+        *missing, turned, last = capsys.readouterr().out.splitlines()
+        assert turned.startswith("turned S3-3:")
+        assert all(line.startswith("NOT TRIED") for line in missing)
+        assert last.startswith("1 of 1 checks turned")
+        told.add(len(missing))
+    assert len(told) > 1
+
+
 def test_a_point_that_turns_is_told_where_the_verdict_stays():
     def record(*verdicts):
         return {"verdict": verdicts[-1], "points": [{"name": k, "verdict": v} for k, v in zip("ab", verdicts)]}

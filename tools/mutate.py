@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Iterator
 from concurrent import futures
 from dataclasses import dataclass
@@ -25,10 +26,12 @@ import nbformat
 
 from foldnet import ledger, plan
 from foldnet.claims import MIME
+from foldnet.data import NOT_FETCHED
 
 from . import notebooks
 
 ROOT = Path(__file__).resolve().parent.parent
+TURNED, KEPT, NOT_TRIED = "turned", "KEPT  ", "NOT TRIED"
 
 
 @dataclass(frozen=True)
@@ -113,23 +116,28 @@ def main(argv: list[str] | None = None, root: Path = ROOT) -> int:
     if not chosen:
         print("mutate: there is no mutation for " + (", ".join(arguments.chapter) or "any chapter"), file=sys.stderr)
         return 1
+    batch, spare = chosen, []
     if arguments.sample:
         seed = commit(root) if arguments.seed is None else arguments.seed
-        chosen = random.Random(seed).sample(chosen, min(arguments.sample, len(chosen)))
+        mixed = random.Random(seed).sample(chosen, len(chosen))
+        batch, spare = mixed[: arguments.sample], mixed[arguments.sample :]
     stored = {record["id"]: record for record in ledger.records(root / "book")}
-    kept = 0
-    for mutation, wrong, after, seconds in _tried(chosen, stored, root, arguments.jobs):
-        before = stored.get(mutation.id, {}).get("verdict")
-        turned = not wrong and after != before
-        kept += not turned
-        sign = "turned" if turned else "KEPT"
-        print(f"{sign:7}{mutation.id}: {before} -> {after} ({seconds:.0f} s), when {mutation.breaks}", flush=True)
-    print(f"{len(chosen) - kept} of {len(chosen)} checks turned")
-    return bool(kept)
+    signs = Counter()
+    while batch:
+        before = signs[NOT_TRIED]
+        for mutation, sign, after, seconds in _tried(batch, stored, root, arguments.jobs):
+            signs[sign] += 1
+            was = stored.get(mutation.id, {}).get("verdict")
+            print(f"{sign} {mutation.id}: {was} -> {after} ({seconds:.0f} s), when {mutation.breaks}", flush=True)
+        wanting = signs[NOT_TRIED] - before  # of a sample, others take the place of those that need what is not here
+        batch, spare = spare[:wanting], spare[wanting:]
+    tried = signs[TURNED] + signs[KEPT]
+    print(f"{signs[TURNED]} of {tried} checks turned" + (f"; {signs[NOT_TRIED]} not tried" if signs[NOT_TRIED] else ""))
+    return not tried or bool(signs[KEPT])
 
 
-def _tried(chosen: list[Mutation], stored: dict, root: Path, jobs: int) -> Iterator[tuple[Mutation, bool, str, float]]:
-    """Each mutation as it is done: whether something is wrong with it, what its check says, and the seconds it took."""
+def _tried(chosen: list[Mutation], stored: dict, root: Path, jobs: int) -> Iterator[tuple[Mutation, str, str, float]]:
+    """Each mutation as it is done: whether its check turned, what it says, and the seconds it took."""
     with futures.ProcessPoolExecutor(jobs) if jobs > 1 else contextlib.nullcontext() as pool:
         if pool is None:
             yield from (_try(mutation, stored.get(mutation.id), root) for mutation in chosen)
@@ -138,14 +146,17 @@ def _tried(chosen: list[Mutation], stored: dict, root: Path, jobs: int) -> Itera
             yield from (done.result() for done in futures.as_completed(running))
 
 
-def _try(mutation: Mutation, record: dict | None, root: Path) -> tuple[Mutation, bool, str, float]:
-    start = time.monotonic()
+def _try(mutation: Mutation, record: dict | None, root: Path) -> tuple[Mutation, str, str, float]:
+    start, sign = time.monotonic(), KEPT
     wrong = mutation.problems(root) + ([] if record else [f"{mutation.id}: no notebook checks it"])
     try:
         after = "; ".join(wrong) or verdict(mutation, record, root)
     except RuntimeError as error:  # a kernel that did not start says nothing about the check
-        wrong, after = [str(error)], f"not run: {error}"
-    return mutation, bool(wrong), after, time.monotonic() - start
+        after = f"not run: {error}"
+    else:
+        if not wrong and after != record["verdict"]:  # nor does a check that never got its data
+            sign = NOT_TRIED if NOT_FETCHED in after else TURNED
+    return mutation, sign, after, time.monotonic() - start
 
 
 if __name__ == "__main__":
