@@ -225,6 +225,4 @@ def _file(folder: str, name: str, md5: str, mirrors: tuple[str, ...]) -> Path:
             return Path(pooch.retrieve(mirror + name, known_hash=f"md5:{md5}", fname=name, path=cache, downloader=ask))  # ty: ignore[invalid-argument-type]
         except (OSError, ValueError):
             continue
-    raise DataMissing(
-        f"{name} {NOT_FETCHED} from {len(mirrors)} mirrors: go online once, or put it in FOLDNET_DATA/{folder}/"
-    )
+    raise DataMissing(f"{name} {NOT_FETCHED} from {len(mirrors)} mirrors: go online once, or put it in FOLDNET_DATA/{folder}/")
