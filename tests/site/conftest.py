@@ -53,7 +53,8 @@ def address(site, serve):
 
 AXE = (Path(__file__).parent / "axe" / "axe.min.js").read_text(encoding="utf-8")  # axe-core 4.14.0 from npm, MPL 2.0
 # Contrast is most of axe's work, and of a thousand pieces of text most look alike: those of one colour, size, weight, class and
-# background. Of each kind four are judged, and every control.
+# background. Of each kind four are judged, and every control. axe lays out every element to judge one, so the inside of the other
+# formulas, and the coloured words of the other programs, stand aside meanwhile: boxes of their size and plain text stand in.
 FINDINGS = """async ([within, rules]) => {
   const grounds = new Map(), kinds = new Map();
   const ground = (e) => {
@@ -81,9 +82,21 @@ FINDINGS = """async ([within, rules]) => {
     }
   };
   walk(document);
+  const aside = [];
+  for (const drawn of document.querySelectorAll("mjx-container > mjx-math")) {
+    if (drawn.querySelector("a[href], [data-judged]")) continue;
+    const {width, height} = drawn.getBoundingClientRect(), box = document.createElement("span");
+    box.style.cssText = `display: inline-block; width: ${width}px; height: ${height}px`;
+    aside.push([drawn, box]);
+  }
+  for (const word of document.querySelectorAll(":is(pre, code, .sig) span:not([data-judged])")) {
+    if (!word.firstElementChild && !word.id && !word.title) aside.push([word, new Text(word.textContent)]);
+  }
+  aside.forEach(([original, copy]) => original.replaceWith(copy));
   axe.configure({rules: [{id: "color-contrast", selector: "[data-judged]"}]});
   const options = {resultTypes: ["violations"], ...(rules ? {runOnly: {type: "rule", values: rules}} : {})};
   const found = await axe.run(within || document, options);
+  aside.forEach(([original, copy]) => copy.replaceWith(original));
   const line = (v, n) => `${v.impact} ${v.id}: ${n.target.join(" ")}: ${n.html.slice(0, 120)}`;
   return found.violations.flatMap((v) => v.nodes.map((n) => line(v, n)));
 }"""
@@ -134,6 +147,13 @@ class Visit:
         self.page.wait_for_selector("#main-content", state="attached")  # the first page of all leads on to the title page
         self.page.evaluate("() => window.MathJax && MathJax.startup && MathJax.startup.promise")
         return self.page
+
+    def anew(self, url: str, width: int, color_scheme: str):
+        """The page for another reader: what scrolls by itself, and wants a key, is found as a page opens."""
+        self.page.goto("about:blank")  # the old one need not follow
+        self.page.set_viewport_size({"width": width, "height": 900})
+        self.page.emulate_media(color_scheme=color_scheme)
+        return self.open(url)
 
     def settle(self, **media):
         """Change what the reader has, `color_scheme="dark"` or `width=390`, and wait until the page has followed."""

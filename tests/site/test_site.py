@@ -91,8 +91,8 @@ def test_page(page_name, visit, address, accessibility):
     weight, wide = window.bytes, page.evaluate(WIDER)
     assert page.evaluate(CUT) == [], "formulas that end beyond the page, and do not scroll"
     assert page_name in SLOW_TO_JUDGE or accessibility(page) == []
-    window.settle(width=1280, color_scheme="light")
-    page = window.open(f"{address}{page_name}.html")  # anew: what scrolls by itself, and wants a key, is found as a page opens
+    page = window.anew(f"{address}{page_name}.html", width=1280, color_scheme="light")
+    assert page.evaluate("document.documentElement.dataset.theme") == "light"
     controls, still = page.evaluate(MOVE)
     facts = page.evaluate("""() => ({
       headings: [...document.querySelectorAll('article :is(h1, h2, h3, h4, h5, h6)')].map((h) => Number(h.tagName[1])),
@@ -108,7 +108,8 @@ def test_page(page_name, visit, address, accessibility):
       buttons: [...document.querySelectorAll('.article-header-buttons a')].map((a) => a.href),
     })""")
     raw = page.evaluate(RAW)
-    folded = page.evaluate_handle("() => [...document.querySelectorAll('article details:not([open])')]")
+    folded = page.evaluate_handle("""() => [...document.querySelectorAll('article details:not([open])')]
+      .filter((_, i, all) => i % Math.ceil(all.length / 100) === 0)""")  # the ledger's rows are alike
     folded.evaluate("(all) => all.forEach((d) => { d.open = true; })")
     assert accessibility(page) == []
     folded.evaluate("(all) => all.forEach((d) => { d.open = false; })")

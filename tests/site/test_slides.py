@@ -10,10 +10,10 @@ from bs4 import BeautifulSoup
 from foldnet import plan
 
 ROOT = Path(__file__).resolve().parents[2]
-DRAWING = "<img alt=\"a line\" src=\"data:image/svg+xml,<svg viewBox='0 0 1 1'></svg>\" style=\"width:1px\">"
+DRAWING = '<img alt="a line" src="data:image/svg+xml,<svg viewBox=\'0 0 1 1\'></svg>" style="width:1px">'
 STORY = [
     ("markdown", "# A promise\n\nFirst, a [link](other.ipynb) to look at. Then more."),
-    ("code", f"<figure class=\"foldnet-figure\">{DRAWING}<figcaption>one</figcaption></figure>"),
+    ("code", f'<figure class="foldnet-figure">{DRAWING}<figcaption>one</figcaption></figure>'),
     ("markdown", "It goes on.\n\n## 1. What is $x$?\n\nWords."),
     ("markdown", "> **Lemma** (small; of the sum). It is $x$, by Theorem (large).\n\n## 2. And then?"),
     ("code", DRAWING),
