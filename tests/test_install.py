@@ -48,7 +48,7 @@ def python(wheel) -> Path:
         for old in (ROOT / "_build").glob("colab-*"):
             shutil.rmtree(old)
         subprocess.run([sys.executable, "-m", "venv", "--clear", home], check=True)
-        pip(python, "install", *COLAB, torch, *needed)
+        pip(python, "install", "--no-compile", *COLAB, torch, *needed)  # compiled when imported, and most never is
         ready.touch()
     pip(python, "install", "--force-reinstall", "--no-deps", wheel)
     return python
