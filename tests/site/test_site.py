@@ -147,6 +147,18 @@ def test_axe_finds_what_is_wrong(visit, address, accessibility):
         assert rule in found
 
 
+def test_axe_finds_a_pale_word_among_a_thousand_and_leaves_the_page_as_it_was(visit, address, accessibility):
+    page = visit().open(f"{address}book/growth/bottleneck-checks.html")
+    state = "() => [document.querySelector('article').innerHTML.replaceAll(' data-judged=\"\"', ''), document.body.scrollHeight]"
+    before = page.evaluate(state)
+    assert accessibility(page, within="article") == []
+    assert page.evaluate(state) == before
+    page.evaluate("""() => { [...document.querySelectorAll('article pre span')]
+      .findLast((e) => !e.firstElementChild && e.checkVisibility() && /\\w{3}/.test(e.textContent)).style.color = '#ccc'; }""")
+    (found,) = accessibility(page, within="article")
+    assert "color-contrast" in found
+
+
 def test_a_fold_opens_by_keyboard_and_its_code_can_be_copied(visit, address, site):
     folded = [p for p in html_pages(site) if 'class="fold"' in p.read_text(encoding="utf-8")]
     if not folded:
