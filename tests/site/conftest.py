@@ -82,14 +82,17 @@ FINDINGS = """async ([within, rules]) => {
     }
   };
   walk(document);
-  const aside = [];
-  for (const drawn of document.querySelectorAll("mjx-container > mjx-math")) {
-    if (drawn.querySelector("a[href], [data-judged]")) continue;
-    const {width, height} = drawn.getBoundingClientRect(), box = document.createElement("span");
-    box.style.cssText = `display: inline-block; width: ${width}px; height: ${height}px`;
-    aside.push([drawn, box]);
-  }
-  for (const word of document.querySelectorAll(":is(pre, code, .sig) span:not([data-judged])")) {
+  const aside = [], drawn = [...document.querySelectorAll("mjx-container > mjx-math")]
+    .filter((e) => !e.querySelector("a[href], [data-judged]") && e.getClientRects().length === 1);
+  const span = (style) => Object.assign(document.createElement("span"), {style: `display: inline-block; ${style}`});
+  const lines = drawn.map(() => span(""));  // empty boxes stand on the line of the text, for a moment
+  drawn.forEach((e, i) => e.after(lines[i]));
+  drawn.forEach((e, i) => {
+    const {width, height, bottom} = e.getBoundingClientRect(), low = bottom - lines[i].getBoundingClientRect().bottom;
+    aside.push([e, span(`width: ${width}px; height: ${height}px; vertical-align: ${-low}px`)]);
+  });
+  lines.forEach((e) => e.remove());
+  for (const word of document.querySelectorAll(".highlight pre span:not([data-judged])")) {
     if (!word.firstElementChild && !word.id && !word.title) aside.push([word, new Text(word.textContent)]);
   }
   aside.forEach(([original, copy]) => original.replaceWith(copy));
