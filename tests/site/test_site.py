@@ -74,6 +74,12 @@ def soup_of(page: Path) -> BeautifulSoup:
     return BeautifulSoup(page.read_text(encoding="utf-8"), "html.parser")
 
 
+@functools.cache
+def anchors_of(page: Path) -> dict:
+    """What each anchor of a page names: the first that has it, as in a browser."""
+    return {e["id"]: e for e in reversed(soup_of(page).find_all(id=True))}
+
+
 # ---- every page --------------------------------------------------------------------------------------------------------
 
 SLOW_TO_JUDGE = ("book/api", "book/ledger")  # judged in the light; test_text_stands_out has their contrast in the dark
@@ -323,12 +329,11 @@ def test_all_statements_of_the_ledger_are_good_tex(visit, address):
 
 def test_each_record_leads_to_its_cell(site):
     """The link in a row goes to the cell whose stored output holds the record."""
-    soup = soup_of(site / "book/ledger.html")
-    records = list(ledger.records(ROOT / "book"))
-    for record in records:
-        link = soup.find(id=record["id"]).find_all("td")[-1].a["href"]
+    rows = anchors_of(site / "book/ledger.html")
+    for record in ledger.records(ROOT / "book"):
+        link = rows[record["id"]].find_all("td")[-1].a["href"]
         page, anchor = urldefrag(link)
-        target = soup_of(site / "book" / page).find(id=anchor)
+        target = anchors_of(site / "book" / page).get(anchor)
         assert target is not None, f"{link} leads nowhere"
         assert target.find(id=f"claim-{record['id']}"), f"{link} does not hold {record['id']}"
 
