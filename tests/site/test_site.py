@@ -88,7 +88,7 @@ SLOW_TO_JUDGE = ("book/api", "book/ledger")  # judged in the light; test_text_st
 def test_page(page_name, visit, address, accessibility):
     """No error, nothing from outside, light enough, math typeset, controls that move, in order, and narrow enough for a phone.
 
-    axe-core finds nothing, opened narrow and dark, and opened wide and light with every folded piece unfolded.
+    axe-core finds nothing, opened narrow and dark, and opened wide and light with up to a hundred folded pieces unfolded.
     """
     window = visit(color_scheme="dark", viewport={"width": 390, "height": 844})
     page = window.open(f"{address}{page_name}.html")
