@@ -57,11 +57,16 @@ def code() -> str:
     return hashlib.sha256(b"".join(p.read_bytes() for p in sorted(root.rglob("*.py")))).hexdigest()[:12]
 
 
+@functools.cache
 def hardware() -> str:
-    """Cores, processor and GPU of this machine."""
+    """Cores, processor and GPU of this machine; the GPU without its name where CUDA does not tell it to a forked process."""
     import torch
 
-    gpu = f", {torch.cuda.get_device_name()}" if torch.cuda.is_available() else ""
+    gpu = ""
+    if torch.cuda.is_available():
+        gpu = ", a GPU"
+        with contextlib.suppress(RuntimeError):
+            gpu = f", {torch.cuda.get_device_name()}"
     return f"{os.cpu_count()} cores, {platform.machine()}{gpu}"
 
 

@@ -68,6 +68,33 @@ def test_what_landlock_lets_through_the_filter_does_not(walls, tmp_path):
     assert said[4:] == ["PermissionError", "OSError", "OSError", "OSError", "-1", "PermissionError", "-1", "PermissionError"]
 
 
+ELSEWHERE = """
+import sys
+from tools.course import shield
+from tools.course.kernel import Kernel, Limits
+if sys.argv[1] == "landlock":
+    shield.bubblewrap = lambda: None
+cell = f"import sys\\nsys.path.append({sys.argv[2]!r})\\nimport linked\\nprint(linked.value, open({sys.argv[3]!r}).read())"
+with Kernel(Limits(cell=30, memory=600, disk=50, shield="basic")) as kernel:
+    for output in kernel.run(cell, 30)[0]:
+        print(output)
+"""
+
+
+def test_packages_that_lie_elsewhere_are_there_and_what_is_beside_them_is_not(walls, tmp_path):
+    """An environment may take its packages from another one's folder, by a file *.pth."""
+    packages, secret = tmp_path / "other/site-packages", tmp_path / "other/secret"
+    packages.mkdir(parents=True)
+    (packages / "linked.py").write_text("value = 41 + 1\nprint('linked', value)")
+    secret.write_text("nobody reads this")
+    settings = {**os.environ, "PYTHONPATH": str(packages)}
+    command = [sys.executable, "-c", ELSEWHERE, walls, str(packages), str(secret)]
+    done = subprocess.run(command, cwd=kernel.ROOT, env=settings, capture_output=True, text=True, timeout=300)
+    assert "linked 42" in done.stdout, done.stdout + done.stderr
+    assert "nobody reads" not in done.stdout
+    assert "Error" in done.stdout
+
+
 FLOODS = {
     "unlinked": """
 files = []

@@ -8,9 +8,11 @@ import signal
 import subprocess
 import sys
 import time
+import traceback
 from types import SimpleNamespace
 
 import pytest
+import torch
 
 from foldnet.__main__ import main
 from foldnet.data import Stored, stored
@@ -50,8 +52,7 @@ def test_a_hundred_kills_lose_nothing_and_double_nothing(tmp_path):
     for kill in range(100):
         child = os.fork()
         if not child:
-            runner.run(cells, lambda n: noisy(n) if n < kept[-1] + 4 else time.sleep(600), path, progress=False)
-            os._exit(0)
+            ended(lambda: runner.run(cells, lambda n: noisy(n) if n < kept[-1] + 4 else time.sleep(600), path, progress=False))
         more = draw.randrange(4) if kill % 4 else 0
         least += more
         time.sleep(pause.uniform(0, 0.02))
@@ -84,17 +85,25 @@ def test_a_row_cut_anywhere_is_never_read(tmp_path, cut):
     assert table(path) == expected
 
 
+def ended(work, line=2):
+    """Do this and end the process, which is a forked one: an error in it must not go on as a second run of these tests."""
+    try:
+        work()
+    except RunStopped as stopped:
+        os.write(line, str(stopped).encode())
+        os._exit(1)
+    except BaseException:
+        os.write(line, traceback.format_exc().encode())
+        os._exit(2)
+    os._exit(0)
+
+
 def forked(work):
     """The exit status of a child that does this, and what it was stopped by."""
     ours, theirs = os.pipe()
     child = os.fork()
     if not child:
-        try:
-            work()
-        except RunStopped as stopped:
-            os.write(theirs, str(stopped).encode())
-            os._exit(1)
-        os._exit(0)
+        ended(work, theirs)
     os.close(theirs)
 
     def end() -> tuple[int, str]:
@@ -118,7 +127,7 @@ def test_a_full_disk_leaves_whole_rows_and_one_sentence(tmp_path, size):
         runner.run(cells, noisy, path, progress=False)
 
     status, said = forked(full)()
-    assert status == 1
+    assert status == 1, said
     assert re.search(r"a row could not be written to .*x.jsonl: File too large; the rows before it are kept, and the same", said)
     raw = path.read_bytes()
     assert len(raw) <= size
@@ -174,10 +183,30 @@ def test_two_processes_at_once(tmp_path):
 
     both = [forked(work) for _ in range(2)]
     ends = sorted(end() for end in both)
-    assert [status for status, _ in ends] == [0, 1]
+    assert [status for status, _ in ends] == [0, 1], ends
     assert "another run writes to x.jsonl now" in ends[1][1]
     assert len(stored("x", path).rows) == 10
     assert len(stored("x", path).provenance) == 1
+
+
+@forks
+def test_a_fault_in_a_child_is_told_and_ends_it():
+    status, said = forked(lambda: 1 / 0)()
+    assert status == 2
+    assert said.endswith("ZeroDivisionError: division by zero\n")
+
+
+def test_a_gpu_that_tells_nothing_to_a_forked_process(monkeypatch):
+    """As CUDA does where the parent has used it; to note the machine must not end a run."""
+
+    def refuses():
+        raise RuntimeError("Cannot re-initialize CUDA in forked subprocess")
+
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "get_device_name", refuses)
+    assert _workers.hardware.__wrapped__().endswith(", a GPU")
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda: "NVIDIA H200")
+    assert _workers.hardware.__wrapped__().endswith(", NVIDIA H200")
 
 
 # ---- a cluster -------------------------------------------------------------------------------------------------------------

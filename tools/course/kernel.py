@@ -23,6 +23,7 @@ from .line import Ended, Line, Silent
 
 ROOT = Path(__file__).resolve().parents[2]
 SYSTEM = ("/usr", "/lib", "/lib64", "/bin", "/etc/ld.so.cache", "/etc/fonts", "/etc/localtime", "/sys/devices/system/cpu")
+PYTHON = (sys.prefix, sys.base_prefix, *(p for p in sys.path if Path(p).name in ("site-packages", "dist-packages")))
 PROCESS = ("/proc/cpuinfo", "/proc/meminfo", "/proc/stat", "/dev/urandom", "/dev/random", "/dev/zero")
 START = 300.0  # seconds in which a process must say that it is there
 GRACE = 3.0  # seconds between the request to stop and the end
@@ -80,7 +81,7 @@ class Kernel:
     def _start(self) -> None:
         self._furnish()
         bwrap = shield.bubblewrap() if self.limits.shield != "off" else None
-        read = [*SYSTEM, *PROCESS, sys.prefix, sys.base_prefix]
+        read = [*SYSTEM, *PROCESS, *PYTHON]
         library, fonts = self.home / "library", list((self.home / "fonts").iterdir())
         home = self.home / "room"
         settings = {
@@ -103,7 +104,7 @@ class Kernel:
         command = [*start, sys.executable, "-P", str(library / "_runner.py"), str(theirs.fileno())]
         if bwrap:
             extra = [shield.__file__, str(library), str(self.home / "fonts")]
-            around = shield.wrapped(bwrap, [*SYSTEM, sys.prefix, sys.base_prefix, *extra], str(home), self.limits.disk)
+            around = shield.wrapped(bwrap, [*SYSTEM, *PYTHON, *extra], str(home), self.limits.disk)
             command = [*around, *command]
         else:
             home.mkdir()
