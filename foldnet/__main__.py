@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import shutil
 import sys
@@ -17,6 +18,8 @@ def main(argv: list[str] | None = None) -> int:
     _sweep_arguments(commands.add_parser("sweep", help="repeat a large run whose result is stored in book/data"))
     _swaps_arguments(commands.add_parser("swaps", help="the swaps value of a Boolean function, or of all classes of functions"))
     arguments = parser.parse_args(argv)
+    if isinstance(sys.stdout, io.TextIOWrapper):  # not every file of Windows has letters for a formula: a ? will do
+        sys.stdout.reconfigure(errors="replace")
     try:
         status = arguments.run(arguments)
         sys.stdout.flush()

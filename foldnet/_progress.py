@@ -16,7 +16,7 @@ def line():
         return None
     if hasattr(shell, "kernel"):
         return _line_of_cell(shell.execution_count)
-    return sys.stderr if sys.stderr.isatty() else None
+    return sys.stderr if sys.stderr and sys.stderr.isatty() else None
 
 
 def bar(total: int, wanted: bool):

@@ -265,4 +265,4 @@ def problems(of: Claim, data: Mapping) -> list[str]:
 
 def dumps(records: list[dict]) -> str:
     """Records as JSON, one object a claim."""
-    return json.dumps(records, indent=1, ensure_ascii=False)
+    return json.dumps(records, indent=1)

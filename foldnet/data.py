@@ -142,9 +142,9 @@ def stored(name: str, path: Path | None = None) -> Stored:
         if "cell" in x:
             rows.append(Row(**{"commit": start.get("commit", ""), **x, "result": _filled(x.get("result", {}), arrays)}))
     done = [r for r in rows if not r.error]
-    failed = {json.dumps(r.cell): r for r in rows if r.error}  # the last try counts
+    failed = {json.dumps(r.cell, sort_keys=True): r for r in rows if r.error}  # the last try counts
     for r in done:
-        failed.pop(json.dumps(r.cell), None)
+        failed.pop(json.dumps(r.cell, sort_keys=True), None)
     return Stored([x["provenance"] for x in lines if "provenance" in x], done, list(failed.values()))
 
 

@@ -1,6 +1,7 @@
 """The ledger reads what the stored notebooks carry, and nothing else."""
 
 import json
+import os
 import subprocess
 import sys
 
@@ -128,3 +129,13 @@ def test_the_command_answers_mistakes_with_a_sentence(capsys):
     error = capsys.readouterr().err
     assert "no chapter is named 'splines/nothing'; there are" in error
     assert "Traceback" not in error
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "ascii"])
+def test_the_ledger_where_output_has_few_letters(encoding):
+    """As in a pipe on Windows; the JSON loses nothing."""
+    settings = {**os.environ, "PYTHONIOENCODING": encoding}
+    command = [sys.executable, "-m", "foldnet", "ledger", "--chapter", "splines/dynamics"]
+    said = [subprocess.run([*command, *more], env=settings, capture_output=True, check=True) for more in ([], ["--json"])]
+    assert b"S3-alg-relocate" in said[0].stdout
+    assert json.loads(said[1].stdout) == [row for row in ledger.ledger() if row["chapter"] == "splines/dynamics"]

@@ -23,7 +23,7 @@ from .functions import corners, inputs_of, table
 def wrong_corners(net: ReLUNet, f) -> np.ndarray:
     """At how many corners of the cube a network (or each of a batch, `(*batch,)`) has not the sign of `f`; zero is wrong."""
     t = table(f)
-    values = net(torch.as_tensor(corners(inputs_of(t), low=0), dtype=net.dtype))[..., 0].numpy()
+    values = net(torch.as_tensor(corners(inputs_of(t), low=0), dtype=net.dtype))[..., 0].detach().cpu().numpy()
     return (np.sign(values) != 2 * t.astype(int) - 1).sum(-1)
 
 

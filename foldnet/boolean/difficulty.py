@@ -63,8 +63,10 @@ def features(f, *more) -> np.ndarray:
 
 
 def ranks(values) -> np.ndarray:
-    """Ranks from 0; those that are equal share the mean of theirs."""
-    _, place, count = np.unique(np.round(np.asarray(values, dtype=float), 9), return_inverse=True, return_counts=True)
+    """Ranks from 0; those that are equal, to nine digits of the largest, share the mean of theirs."""
+    values = np.asarray(values, dtype=float)
+    size = np.abs(values[np.isfinite(values)]).max(initial=0.0) or 1.0
+    _, place, count = np.unique(np.round(values / size, 9), return_inverse=True, return_counts=True)
     return (np.cumsum(count) - (count + 1) / 2)[place]
 
 

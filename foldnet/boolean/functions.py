@@ -134,12 +134,12 @@ def canonical(f, n: int | None = None) -> int | np.ndarray:
 
 def classes(n: int) -> np.ndarray:
     """The smallest number of every NPN class, ascending: 2, 4, 14, 222, 616126 of them for n = 1, ..., 5."""
-    return _classes(n)[0]
+    return _classes(n)[0].copy()
 
 
 def class_sizes(n: int) -> np.ndarray:
     """How many functions each class in `classes(n)` has; together 2**2**n."""
-    return _classes(n)[1]
+    return _classes(n)[1].copy()
 
 
 @cache

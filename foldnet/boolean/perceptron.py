@@ -82,7 +82,8 @@ def augmented(x, t) -> tuple[np.ndarray, np.ndarray]:
 def widest(x, t) -> tuple[np.ndarray, float]:
     """The unit weights, bias last, of the widest margin, and that margin: the least `t * (z @ w)` over the augmented samples.
 
-    Samples that no line separates give zeros and 0. (Lawson and Hanson's way to a least distance, by non-negative least squares.)
+    Samples that no line separates give zeros and 0, and so does a margin below some 1e-9.
+    (Lawson and Hanson's way to a least distance, by non-negative least squares.)
     """
     from scipy.optimize import nnls
 
@@ -93,7 +94,10 @@ def widest(x, t) -> tuple[np.ndarray, float]:
     if np.linalg.norm(rest) < 1e-9:
         return np.zeros(z.shape[1]), 0.0
     w = rest[:-1] / np.linalg.norm(rest[:-1])
-    return w, float((signed @ w).min())
+    margin, known = float((signed @ w).min()), abs(rest[-1]) / np.linalg.norm(rest[:-1])  # the second is exact far from 0, too
+    if abs(margin - known) > 1e-2 * known:
+        raise ValueError("rounding hides the margin of these samples: move them nearer to 0, or scale them")
+    return w, margin
 
 
 def most_mistakes(x, t) -> float:

@@ -6,10 +6,11 @@ import importlib
 import json
 import pkgutil
 import shutil
+import sys
 from pathlib import Path
 
 from .. import _paths
-from ..data import Stored, stored
+from ..data import DataMissing, Stored, stored
 from . import _storing, runner
 from ._rows import key
 
@@ -39,7 +40,11 @@ def command(
     module = importlib.import_module(f"foldnet.experiments.{name}")
     cells, path = part(module.cells(), only), _paths.repository() / "_sweeps" / f"{name}.jsonl"
     target = _paths.book() / "data" / path.name
-    kept = stored(name) if target.is_file() else Stored([], [])
+    try:
+        kept = stored(name) if target.is_file() else Stored([], [])
+    except (ValueError, DataMissing) as error:  # a --store that was killed between its two files
+        print(f"the stored result cannot be read, so nothing is compared with it: {error}", file=sys.stderr)
+        kept = Stored([], [])
     if dry:
         print(forecast(cells, path, kept))
         return 0

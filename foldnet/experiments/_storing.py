@@ -19,7 +19,7 @@ LARGE, LONG = 100_000, 30  # bytes of a file above which arrays of at least so m
 def differences(new: Stored, old: Stored) -> dict[str, float]:
     """The largest relative difference of each result between two runs, over the cells that both have.
 
-    What is not an array of numbers of one shape differs by 0 if it is equal and by infinity if not.
+    What is not an array of numbers of one shape differs by 0 if it is equal and by infinity if not; so do NaN and infinities.
     """
     before = {key(r.cell): r.result for r in old.rows}
     worst: dict[str, float] = {}
@@ -37,7 +37,12 @@ def _gap(new, old) -> float:
         a, b = np.asarray(new, dtype=float), np.asarray(old, dtype=float)
     except (TypeError, ValueError):
         return 0.0 if key(new) == key(old) else np.inf
-    return float(np.max(np.abs(a - b) / np.maximum(np.abs(b), 1e-12), initial=0.0)) if a.shape == b.shape else np.inf
+    if a.shape != b.shape:
+        return np.inf
+    with np.errstate(invalid="ignore"):
+        gap = np.abs(a - b) / np.maximum(np.abs(b), 1e-12)
+    same = (a == b) | (np.isnan(a) & np.isnan(b))
+    return float(np.max(np.where(same, 0.0, np.where(np.isnan(gap), np.inf, gap)), initial=0.0))
 
 
 def store_result(result: Stored, target: Path) -> None:
@@ -51,9 +56,7 @@ def store_result(result: Stored, target: Path) -> None:
     lines = [*({"provenance": p} for p in result.provenance), *rows]
     beside, text = target.with_suffix(".npz"), _lines(lines)
     target.parent.mkdir(parents=True, exist_ok=True)
-    if len(text) <= LARGE:
-        beside.unlink(missing_ok=True)
-    else:
+    if large := len(text) > LARGE:
         parts: dict[str, list[np.ndarray]] = {}
         for row in rows:
             row["result"] = {name: _packed(value, name, parts.setdefault(name, [])) for name, value in row["result"].items()}
@@ -63,6 +66,8 @@ def store_result(result: Stored, target: Path) -> None:
         checksum = {"file": beside.name, "sha256": hashlib.sha256(arrays.getvalue()).hexdigest()}
         text = _lines([{"arrays": checksum}, *lines])
     _replace(target, text)
+    if not large:
+        beside.unlink(missing_ok=True)  # when nothing speaks of it any more
 
 
 def _packed(value, name: str, part: list[np.ndarray]):

@@ -12,6 +12,7 @@ import platform
 import time
 import traceback
 from collections.abc import Callable, Iterator
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
 from ._rows import RunStopped, plain
@@ -27,7 +28,18 @@ def rows(function: Callable[..., dict], cells: list[dict], commit: str, jobs: in
         return map(call, cells)
     from joblib import Parallel, delayed
 
-    return Parallel(n_jobs=jobs, return_as="generator_unordered")(delayed(call)(c) for c in cells)
+    return _alive(Parallel(n_jobs=jobs, return_as="generator_unordered")(delayed(call)(c) for c in cells))
+
+
+def _alive(made: Iterator[dict]) -> Iterator[dict]:
+    """The same rows; a process that was ended from outside, by a system without memory, stops the run with a sentence."""
+    try:
+        yield from made
+    except BrokenProcessPool:
+        raise RunStopped(
+            "a process that computed a cell was ended, perhaps for want of memory; the rows so far are kept, and the same"
+            " command goes on from there: with fewer --jobs, if memory is short"
+        ) from None
 
 
 def row(function: Callable[..., dict], cell: dict, commit: str) -> dict:

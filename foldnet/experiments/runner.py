@@ -101,7 +101,7 @@ def _say_if_other_code(name: str, before: Stored, now: dict, left: int) -> None:
 
 def _shown(rows: Iterable[dict], name: str, total: int, already: int) -> Iterator[dict]:
     """The rows as they come: with a bar on a terminal, elsewhere with a line now and then that says rate and time left."""
-    if sys.stderr.isatty() or "ipykernel" in sys.modules:
+    if sys.stderr and (sys.stderr.isatty() or "ipykernel" in sys.modules):
         from tqdm.auto import tqdm
 
         yield from tqdm(rows, total=total, initial=already, desc=name, unit="cell")

@@ -81,7 +81,7 @@ class Complex:
 
 def _affine(net: ReLUNet, on: np.ndarray) -> np.ndarray:
     """Slope and, as the last column, offset of the network on faces of these patterns, `(F, out, in + 1)`."""
-    weights, biases = [[a.double().cpu().numpy() for a in part] for part in (net.weights, net.biases)]
+    weights, biases = [[a.detach().double().cpu().numpy() for a in part] for part in (net.weights, net.biases)]
     gates = np.split(np.where(on, 1.0, net.leak), np.cumsum(net.sizes[1:-2]), axis=1) if len(weights) > 1 else []
     rows = np.broadcast_to(np.column_stack([weights[0], biases[0]]), (len(on), net.sizes[1], net.sizes[0] + 1))
     for gate, w, b in zip(gates, weights[1:], biases[1:]):

@@ -36,7 +36,7 @@ def around(loop: np.ndarray, point=(0.0, 0.0)) -> bool:
 def bends(c: Complex, loop: np.ndarray) -> np.ndarray:
     """By how many degrees, left or right, a closed boundary turns on the line of each neuron of the first layer, `(width,)`."""
     places, turns = corners(loop)
-    w, b = (a[0].double().numpy() for a in (c.net.weights, c.net.biases))
+    w, b = (a[0].detach().double().cpu().numpy() for a in (c.net.weights, c.net.biases))
     length = np.linalg.norm(w, axis=1)
     away = np.abs(places @ w.T + b) / np.where(length > 0, length, 1)
     on = (away < 1e-7) & (length > 0)
@@ -78,7 +78,7 @@ def ring(c: Complex) -> dict[str, float]:
     mean = float(length @ size[left[edge]] / length.sum())
     inside, part = winner == 0, size / mean
     middle = inside & (part > 1 / 3) & (part < 2 / 3)
-    centre = float(np.linalg.norm(c.net.jacobian(np.zeros((1, 2)))[0, 0].numpy()))
+    centre = float(np.linalg.norm(c.net.jacobian(np.zeros((1, 2)))[0, 0].detach().cpu().numpy()))
     return {"ring": mean, "centre": centre / mean, "between": finer.areas[middle].sum() / finer.areas[inside].sum()}
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from ..nets import ReLUNet
-from ._sheet import Drawing, Sheet
+from ._sheet import NOISE, Drawing, Sheet
 from .complex import Complex
 
 SQUARE = ((-1.0, -1.0), (1.0, -1.0), (1.0, 1.0), (-1.0, 1.0))
@@ -60,12 +60,15 @@ def decision(c: Complex, most: int = MOST_FACES, threads: int | None = None) -> 
     except OverflowError as error:
         raise ValueError(f"{error} where classes meet: take a smaller window, or raise most={most:,}") from None
     sheet = drawing.finish()
-    values = c.net.to(torch.float64)(torch.as_tensor(sheet.vertices)).numpy()
+    values = c.net.to(torch.float64)(torch.as_tensor(sheet.vertices)).detach().cpu().numpy()
     finer = _complex(c.net, sheet._replace(values=values), (*hidden, len(w)), frame)
     *bits, on = finer.bits
     finer = replace(finer, bits=tuple(bits))
     totals = np.add.reduceat(values[finer.corners], finer.starts[:-1])
-    return finer, on[:, 0].astype(np.int64) if outputs == 1 else totals.argmax(1)
+    if outputs == 1:
+        return finer, on[:, 0].astype(np.int64)
+    ties = totals.max(1, keepdims=True) - NOISE * np.abs(values).max(initial=0.0)  # what differs by rounding is equal
+    return finer, (totals >= ties).argmax(1)
 
 
 def boundary(c: Complex, **options) -> list[np.ndarray]:

@@ -87,7 +87,7 @@ def crossings(net: ReLUNet, directions) -> np.ndarray:
         t = -b / (d @ w.T)
     t = np.sort(np.where(np.isfinite(t) & (t > 0), t, 0.0), axis=1)
     t = np.column_stack([np.zeros(len(d)), t, t[:, -1] + 1])  # the last piece goes on: two points of it are enough
-    f = net(torch.as_tensor(t[..., None] * d[:, None])).squeeze(-1).numpy()
+    f = net(torch.as_tensor(t[..., None] * d[:, None])).squeeze(-1).detach().cpu().numpy()
     f = f if f[0, 0] < 0 else -f
     slope = np.diff(f) / np.where(np.diff(t) > 0, np.diff(t), np.inf)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -114,7 +114,7 @@ def boundary_corners(net: ReLUNet) -> np.ndarray:
         bends = np.abs(slope) > 1e-9
         t = np.unique((-height[bends] / slope[bends]).round(12))
         t = np.concatenate([t[:1] - 1, t, t[-1:] + 1])
-        f = net(torch.as_tensor(base + t[:, None] * way)).squeeze(-1).numpy()
+        f = net(torch.as_tensor(base + t[:, None] * way)).squeeze(-1).detach().cpu().numpy()
         rise = np.diff(f) / np.diff(t)
         with np.errstate(divide="ignore", invalid="ignore"):
             root = t[:-1] - f[:-1] / rise
@@ -137,7 +137,7 @@ def searched_radii(net: ReLUNet, starts: int = 40, seed: int = 0) -> tuple[float
     far = max(_outwards(net, p) for p in rays * crossings(net, rays)[:, None])
     for _ in range(100):
         length = crossings(net, rays)
-        normal = net.jacobian(torch.as_tensor(rays * length[:, None]))[:, 0].numpy()
+        normal = net.jacobian(torch.as_tensor(rays * length[:, None]))[:, 0].detach().cpu().numpy()
         turned = normal / np.linalg.norm(normal, axis=1, keepdims=True) * np.sign((normal * rays).sum(1, keepdims=True))
         if not (crossings(net, turned) < length - 1e-13).any():
             break
@@ -171,5 +171,5 @@ def _parts(net: ReLUNet) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
         raise ValueError(f"one network with one hidden layer of ReLUs and one output is needed; got a {net}")
     if not float(net(torch.zeros(1, net.sizes[0], dtype=net.dtype))):
         raise ValueError("the network is 0 at the centre: 0 lies on its boundary and in no class")
-    (w, v), (b, c) = [[a.detach().double().numpy() for a in part] for part in (net.weights, net.biases)]
+    (w, v), (b, c) = [[a.detach().double().cpu().numpy() for a in part] for part in (net.weights, net.biases)]
     return w, b, v[0], float(c[0])

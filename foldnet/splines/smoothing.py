@@ -47,6 +47,7 @@ def minimum_norm(x, y, breakpoints, orientations=1.0, affine: bool = False, star
     *changes* is smallest instead: gradient flow from there ends there. (S3-thm-6-minnorm, S3-cor-4-cubic-spline)
     """
     x, y = ordered(x, y)
+    dtype, x, y = x.dtype, x.double(), y.double()  # a rank is not decided in single precision
     beta, s, start = tensors(breakpoints, orientations, 0.0 if start is None else start, like=x)
     s, start = s.expand_as(beta), start.expand(torch.broadcast_shapes(start.shape, beta.shape))
     phi = hinges(x, beta, s)
@@ -59,7 +60,7 @@ def minimum_norm(x, y, breakpoints, orientations=1.0, affine: bool = False, star
             "no interpolant: these breakpoints do not tell all data points apart (put some between and beyond neighbours)"
         )
     mu, c = _smallest(phi, line, y - start @ phi.mT)
-    return Spline(beta, start + mu, s, *c.unbind(-1))
+    return Spline(*(part.to(dtype) for part in (beta, start + mu, s, *c.unbind(-1))))
 
 
 def _smallest(phi: Tensor, line: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:

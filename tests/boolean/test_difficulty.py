@@ -72,3 +72,11 @@ def test_features_hold_the_measures():
     for known in (difficulty.measures(f)["influence"], difficulty.measures(f)["entropy"]):
         found = x @ np.linalg.lstsq(x, known, rcond=None)[0]
         assert found == pytest.approx(known, abs=1e-8)
+
+
+@pytest.mark.parametrize("scale", [1e-12, 1.0, 1e12])
+def test_ranks_do_not_hang_on_the_unit(scale):
+    a, b = np.array([3.0, 1.0, 2.0, 2.0]), np.array([4.0, 1.0, 3.0, 2.0])
+    assert difficulty.ranks(scale * a).tolist() == [3.0, 0.0, 1.5, 1.5]
+    assert difficulty.rank_correlation(scale * a, b) == pytest.approx(difficulty.rank_correlation(a, b))
+    assert difficulty.ranks([np.inf, scale, -np.inf, 0.0]).tolist() == [3.0, 2.0, 0.0, 1.0]

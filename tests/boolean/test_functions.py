@@ -149,3 +149,10 @@ def test_what_is_too_large_is_told_so():
         F.orbit(F.tables([1, 2], 3))
     with pytest.raises(ValueError, match="whole numbers from 0"):
         F.tables([1, 300], 3)
+
+
+def test_what_a_reader_does_to_the_list_of_classes_stays_with_the_reader():
+    for listed in (F.classes, F.class_sizes):
+        before = listed(3).tolist()
+        listed(3)[:] = 0
+        assert listed(3).tolist() == before

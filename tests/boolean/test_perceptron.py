@@ -190,3 +190,12 @@ def test_the_gates_have_no_hole():
 
 def test_predict_counts_zero_as_class_one():
     assert perceptron.predict([[1, -1], [1, -2]], [1, 1]).tolist() == [1, -1]
+
+
+def test_a_margin_that_rounding_hides_is_refused():
+    """The class changes between two neighbours far from 0: a line separates them, with a margin of about 1 / (2 c)."""
+    t = np.array([-1, 1])
+    near = np.array([[20.0], [21.0]])
+    assert widest(near, t)[1] == pytest.approx(0.5 / np.hypot(20.5, 1), rel=1e-6)
+    with pytest.raises(ValueError, match="rounding hides the margin"):
+        most_mistakes(np.array([[1e6], [1e6 + 1]]), t)

@@ -11,13 +11,16 @@ import time
 import traceback
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 import torch
 
 from foldnet.__main__ import main
-from foldnet.data import Stored, stored
-from foldnet.experiments import _command, _workers, runner
+from foldnet.data import Row, Stored, stored
+from foldnet.experiments import _command, _storing, _workers, runner
 from foldnet.experiments._rows import Rows, RunStopped, key
+from foldnet.nets import ReLUNet
+from foldnet.train import fit
 
 forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs a child that is forked")
 
@@ -393,3 +396,76 @@ def test_a_line_now_and_then_where_there_is_no_terminal(tmp_path, capfd, monkeyp
     assert [line.split(",")[0] for line in lines] == [f"x: {n} of 5 cells" for n in (3, 4, 5)]
     assert re.search(r"\d a minute, 0\.0 minutes left$", lines[0])
     assert lines[-1].endswith("a minute, done")
+
+
+@pytest.mark.parametrize(
+    ("new", "old", "gap"),
+    [
+        *((np.nan, 1.0, np.inf), (1.0, np.nan, np.inf), (None, 1.0, np.inf), (np.inf, -np.inf, np.inf), (np.inf, 1.0, np.inf)),
+        *((np.nan, np.nan, 0.0), (np.inf, np.inf, 0.0), ([1.0, np.nan, 3.0], [1.0, 2.0, 3.0], np.inf), (1.1, 1.0, 0.1)),
+    ],
+)
+def test_a_result_that_became_no_number_differs(new, old, gap):
+    now, before = (Stored([], [Row({"n": 1}, {"loss": value}, 0.0, "abc")]) for value in (new, old))
+    assert _storing.differences(now, before) == {"loss": pytest.approx(gap)}
+
+
+@pytest.mark.parametrize("numbers", [[3, 20_000], [20_000, 3], [20_000, 20_000]])
+def test_a_kill_between_two_files_of_a_stored_result_is_mended_by_the_same_command(tmp_path, monkeypatch, capsys, numbers):
+    """A result above 100 kB has two files, and no rename takes both at once."""
+    module = SimpleNamespace(cells=lambda: [{"n": 1}], cell=lambda n: {"many": list(np.linspace(n, 2, numbers[1]) / 3)})
+    monkeypatch.setattr(_command.importlib, "import_module", lambda name: module)
+    monkeypatch.setattr(_command, "experiments", lambda: {"trial": ""})
+    monkeypatch.setattr(_command._paths, "repository", lambda: tmp_path)
+    monkeypatch.setattr(_command._paths, "book", lambda: tmp_path)
+    target, whole = tmp_path / "data/trial.jsonl", _storing._replace
+    _storing.store_result(Stored([], [Row({"n": 0}, {"many": np.linspace(0, 1, numbers[0]) / 3}, 0.0, "abc")]), target)
+
+    def killed(path, content):
+        if path == target:
+            raise KeyboardInterrupt
+        whole(path, content)
+
+    monkeypatch.setattr(_storing, "_replace", killed)
+    with pytest.raises(KeyboardInterrupt):
+        _command.command("trial", store=True)
+    monkeypatch.setattr(_storing, "_replace", whole)
+    assert _command.command("trial", store=True) == 0
+    said = "the stored result cannot be read, so nothing is compared with it: trial.npz is not the file"
+    assert (said in capsys.readouterr().err) == (numbers == [20_000, 20_000])
+    (row,) = stored("trial", target).rows
+    assert row.cell == {"n": 1}
+    assert len(row["many"]) == numbers[1]
+    assert target.with_suffix(".npz").exists() == (numbers[1] > 3)
+
+
+def ended_at_one(n):
+    if n == 1:
+        os._exit(9)
+    return {"value": n}
+
+
+def test_a_process_that_is_ended_stops_the_run_with_a_sentence(tmp_path):
+    path, cells = tmp_path / "x.jsonl", [{"n": n} for n in range(4)]
+    with pytest.raises(RunStopped, match="a process that computed a cell was ended, perhaps for want of memory; the rows so far"):
+        runner.run(cells, ended_at_one, path, jobs=2, progress=False)
+    assert len(runner.run(cells, noisy, path, progress=False).rows) == 4
+
+
+def test_a_cell_is_the_same_in_whatever_order_its_settings_are_written(tmp_path):
+    def broken(a, b):
+        raise ValueError("not today")
+
+    path = tmp_path / "x.jsonl"
+    with pytest.raises(runner.CellsFailed):
+        runner.run([{"a": 1, "b": 2}], broken, path, progress=False)
+    for _ in range(2):
+        assert len(runner.run([{"b": 2, "a": 1}], lambda a, b: {"sum": a + b}, path, progress=False).rows) == 1
+
+
+def test_without_a_place_for_messages_everything_runs(tmp_path, monkeypatch):
+    """As under pythonw, where there is no standard error."""
+    monkeypatch.setattr(sys, "stderr", None)
+    monkeypatch.delenv("TQDM_DISABLE", raising=False)
+    assert len(runner.run([{"n": 1}], noisy, tmp_path / "x.jsonl").rows) == 1
+    fit(ReLUNet.random((1, 2, 1)), np.zeros((3, 1)), np.zeros((3, 1)), epochs=2)

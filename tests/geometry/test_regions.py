@@ -12,6 +12,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from foldnet.boolean.constructions import wrong_corners
 from foldnet.experiments.region_cost import network
 from foldnet.geometry import _sheet
 from foldnet.geometry import regions as R
@@ -203,6 +204,7 @@ def test_threads_that_are_kept_are_made_anew_in_a_fork_and_shared_by_callers():
     code = """
 import os
 from concurrent.futures import ThreadPoolExecutor
+from foldnet.boolean.constructions import wrong_corners
 from foldnet.experiments.region_cost import network
 from foldnet.geometry.regions import regions
 net = network(64)
@@ -333,3 +335,26 @@ def test_bad_input_gets_one_sentence():
         regions(torch.nn.Linear(2, 1))
     clockwise = regions(net, R.SQUARE[::-1])
     assert len(clockwise) == len(regions(net))
+
+
+def test_faces_where_all_outputs_are_equal_have_the_first_class_and_no_boundary_between_them():
+    """Behind a dead layer two outputs are equal on whole faces, and rounding must not choose between them."""
+    tied = 0
+    for seed in range(30):
+        net = ReLUNet.random((2, 4, 4, 2), init="he", seed=seed)
+        finer, winner = decision(regions(net))
+        out = net(finer.centres).numpy()
+        assert np.array_equal(winner, out.argmax(1)), seed
+        tied += int((out[:, 0] == out[:, 1]).sum())
+    assert tied > 20
+
+
+def test_a_network_that_is_being_trained_can_be_drawn():
+    layers = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.ReLU(), torch.nn.Linear(3, 1)).double()
+    net = ReLUNet([layers[0].weight, layers[2].weight], [layers[0].bias, layers[2].bias])
+    alone = ReLUNet([w.detach() for w in net.weights], [b.detach() for b in net.biases])
+    c, same = regions(net), regions(alone)
+    assert len(boundary(c)) == len(boundary(same))
+    for ours, theirs in zip(c.maps(), same.maps()):
+        assert np.array_equal(np.asarray(ours), np.asarray(theirs))
+    assert wrong_corners(net, "0110") == wrong_corners(alone, "0110")

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import integrate, optimize
@@ -146,3 +147,13 @@ def test_batches_of_values_and_order_of_data():
 def test_bad_input_gets_one_sentence(act, sentence):
     with pytest.raises(ValueError, match=sentence):
         act()
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_breakpoints_that_cannot_tell_the_data_apart_are_refused_in_every_precision(dtype):
+    x, y = torch.tensor([0.0, 1.0, 2.0], dtype=dtype), torch.tensor([0.0, 1.0, 0.0], dtype=dtype)
+    with pytest.raises(ValueError, match="do not tell all data points apart"):
+        minimum_norm(x, y, [-1.0, -2.0, -3.0, -4.0])
+    found = minimum_norm(x, y, [-1.0, 0.5, 1.5, 3.0])
+    assert found(x).dtype == dtype
+    assert torch.allclose(found(x), y, atol=1e-6)
