@@ -264,5 +264,5 @@ def problems(of: Claim, data: Mapping) -> list[str]:
 
 
 def dumps(records: list[dict]) -> str:
-    """Records as JSON, one object a claim."""
+    """Records as JSON, one object a claim, in letters that every encoding has."""
     return json.dumps(records, indent=1)

@@ -94,7 +94,7 @@ def widest(x, t) -> tuple[np.ndarray, float]:
     if np.linalg.norm(rest) < 1e-9:
         return np.zeros(z.shape[1]), 0.0
     w = rest[:-1] / np.linalg.norm(rest[:-1])
-    margin, known = float((signed @ w).min()), abs(rest[-1]) / np.linalg.norm(rest[:-1])  # the second is exact far from 0, too
+    margin, known = float((signed @ w).min()), abs(rest[-1]) / np.linalg.norm(rest[:-1])  # the second is right far from 0, too
     if abs(margin - known) > 1e-2 * known:
         raise ValueError("rounding hides the margin of these samples: move them nearer to 0, or scale them")
     return w, margin

@@ -204,7 +204,6 @@ def test_threads_that_are_kept_are_made_anew_in_a_fork_and_shared_by_callers():
     code = """
 import os
 from concurrent.futures import ThreadPoolExecutor
-from foldnet.boolean.constructions import wrong_corners
 from foldnet.experiments.region_cost import network
 from foldnet.geometry.regions import regions
 net = network(64)
@@ -350,11 +349,10 @@ def test_faces_where_all_outputs_are_equal_have_the_first_class_and_no_boundary_
 
 
 def test_a_network_that_is_being_trained_can_be_drawn():
-    layers = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.ReLU(), torch.nn.Linear(3, 1)).double()
-    net = ReLUNet([layers[0].weight, layers[2].weight], [layers[0].bias, layers[2].bias])
-    alone = ReLUNet([w.detach() for w in net.weights], [b.detach() for b in net.biases])
+    alone = ReLUNet.random((2, 3, 1), seed=1)
+    net = ReLUNet(*([a.clone().requires_grad_() for a in part] for part in (alone.weights, alone.biases)))
     c, same = regions(net), regions(alone)
-    assert len(boundary(c)) == len(boundary(same))
+    assert [line.tolist() for line in boundary(c)] == [line.tolist() for line in boundary(same)]
     for ours, theirs in zip(c.maps(), same.maps()):
         assert np.array_equal(np.asarray(ours), np.asarray(theirs))
     assert wrong_corners(net, "0110") == wrong_corners(alone, "0110")
