@@ -150,7 +150,7 @@ def begin_dynamics(given: dict) -> dict:
 def draw_dynamics(state: dict) -> str:
     """`points` or `data` ("sine", "bump", "parabola", "step" name what the points are), `w`, `b`, `v`, `offset`, the step size
     `rate`; `start` ("torch" or "even") is what *Another start* draws. Good ones: eight neurons as it begins, stuck at a loss near
-    1; `w=[1], b=[-2.9], v=[0.5]`, a bend that sees one point.
+    0.7; `w=[1], b=[-2.9], v=[0.5]`, a bend that sees one point.
     """
     f = spline(_line_network(state["w"], state["b"], state["v"], state["offset"]))
     points = state["points"]
@@ -249,6 +249,8 @@ def draw_swaps(state: dict) -> str:
     n = len(weights)
     if len(table) != 2**n:
         raise ValueError(f"a table of {n} inputs has {2**n} entries, as many as the {n} weights ask for; got {len(table)}")
+    if n not in (3, 4):
+        raise ValueError(f"the figure turns a cube of 3 or 4 inputs; got {n} weights")
     place = corners(n) @ weights
     fig, ax = plots.subplots(figsize=(6.4, 1.4))
     ax.axhline(0, color=BLACK, lw=1)
@@ -256,9 +258,8 @@ def draw_swaps(state: dict) -> str:
     ax.plot(place[table == 1], 0 * place[table == 1], "s", color=ORANGE, ms=8)
     ax.axis("off")
     many = changes(table, weights)
-    return plots.image(
-        fig, f"The {2**n} corners of a cube along a line: their classes change {many} times from left to right.{NOTE}"
-    )
+    told = "corners of both classes fall together" if many < 0 else f"their classes change {many} times from left to right"
+    return plots.image(fig, f"The {2**n} corners of a cube along a line: {told}.{NOTE}")
 
 
 # ---- the sheet of the title page -----------------------------------------------------------------------------------------

@@ -43,9 +43,11 @@ function render({ model, el }) {
     again();
   });
   const width = slider("neurons", [1, 2, 3, 5, 8, 12, 20], model.get("w").length, (n, done) => {
-    draws(n);
-    pile = standard();
-    draw();
+    if (n !== model.get("w").length) { // letting go of the slider draws no second network
+      draws(n);
+      pile = standard();
+      draw();
+    }
     if (done) tell();
   });
   const curve = check("show the law", model.get("curve"), (on) => {

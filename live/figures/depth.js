@@ -51,7 +51,9 @@ function render({ model, el }) {
       trainer ??= new Trainer(net, X, Y, { loss: "mse", optimizer: "adam", rate: 0.005 });
       news = "";
       if (!model.get("data")) figure.keep({ data: true });
-      return trainer.steps < 50000 && Number.isFinite(trainer.step());
+      const more = trainer.steps < 50000 && Number.isFinite(trainer.step());
+      if (trainer.steps % 10 === 0) tally(deepSpline(net)); // also where frames are not drawn
+      return more;
     },
     draw: () => {
       figure.keep({ theta: [...net.theta] });
@@ -92,7 +94,7 @@ function render({ model, el }) {
     born = died = 0;
     const options = model.get("hidden").flatMap((n, l) => Array.from({ length: n }, (_, i) => html("option", { value: `${l} ${i}` }, `layer ${l + 1}, neuron ${i + 1}`)));
     which.input.replaceChildren(...options);
-    figure.keep({ layer: Math.min(model.get("layer"), sizes.length - 3), neuron: Math.min(model.get("neuron"), sizes[1] - 1) });
+    figure.keep({ layer: Math.min(model.get("layer"), sizes.length - 3), neuron: Math.min(model.get("neuron"), sizes[Math.min(model.get("layer"), sizes.length - 3) + 1] - 1) });
     which.set(`${model.get("layer")} ${model.get("neuron")}`);
     range = null;
   }
@@ -118,6 +120,10 @@ function render({ model, el }) {
   /** So many layers of so many neurons; a fan with more pieces than can be drawn is made smaller. */
   function form(n, w) {
     news = "";
+    if (model.get("start") === "fan") { // its biases have a scale of their own
+      figure.keep({ scale: 1 });
+      scale.set(1);
+    }
     if (model.get("start") === "fan" && w ** n > MOST) {
       news = `${(w ** n).toLocaleString("en-US")} pieces are too many to draw`;
       while (w ** n > MOST) n--;
@@ -147,18 +153,22 @@ function render({ model, el }) {
     figure.keep({ theta: [...net.theta] });
     refresh();
   }
-  /** Draw, and count what was born and what died since the last time. */
+  /** Draw, and count. */
   function refresh() {
     draw();
+    tally(now);
+    figure.read(summary());
+  }
+  /** Count what was born and what died since the last time. */
+  function tally({ breakpoints }) {
     const counts = {};
-    for (const { layer, neuron } of now.breakpoints) counts[`${layer} ${neuron}`] = (counts[`${layer} ${neuron}`] ?? 0) + 1;
+    for (const { layer, neuron } of breakpoints) counts[`${layer} ${neuron}`] = (counts[`${layer} ${neuron}`] ?? 0) + 1;
     for (const key of before ? new Set([...Object.keys(counts), ...Object.keys(before)]) : []) {
       const more = (counts[key] ?? 0) - (before[key] ?? 0);
       born += Math.max(0, more);
       died += Math.max(0, -more);
     }
     before = counts;
-    figure.read(summary());
   }
 
   /** What the chosen neuron sees, from -REACH to REACH. */
@@ -188,7 +198,7 @@ function render({ model, el }) {
       svg("path", { d: path(view, line), fill: "none", stroke: "var(--ink)", "stroke-width": 2, "stroke-linejoin": "round" })));
     back.replaceChildren(axes(view, { yName: "f(x)" }), clipped,
       ...(marks.length > MARKS ? [] : marks.map((x) => {
-        const [kind, color] = LOOKS[of.get(x) ?? 0], k = now.knots.indexOf(x);
+        const [kind, color] = LOOKS[(of.get(x) ?? 0) % LOOKS.length], k = now.knots.indexOf(x);
         return svg("path", { d: shape(kind, 4.5), transform: `translate(${view.x(x).toFixed(2)} ${view.y(now.slopes[k] * x + now.intercepts[k]).toFixed(2)})`, fill: `var(--${color})`, stroke: "var(--paper)" });
       })));
     const end = dashed.at(-1)[1];
@@ -204,7 +214,7 @@ function render({ model, el }) {
     const ticks = (list, l) => list.filter((b) => b.layer === l && Math.abs(b.place) < REACH).map((b) => `M${s.x(b.place).toFixed(2)} ${foot(l)}v-${each - 10}`).join("");
     put(below, { viewBox: `0 0 ${wide} ${tall}`, height: tall, "aria-label": `Breakpoints by layer, in view: ${hidden.map((_, l) => `layer ${l + 1} has ${now.breakpoints.filter((b) => b.layer === l && Math.abs(b.place) < REACH).length}`).join(", ")}` });
     below.replaceChildren(axes(s, { yTicks: false, xName: "x" }), ...hidden.flatMap((_, l) => {
-      const [kind, color] = LOOKS[l], y = foot(l);
+      const [kind, color] = LOOKS[l % LOOKS.length], y = foot(l);
       return [
         svg("path", { d: `M${box.left} ${y}h${box.width}`, stroke: "var(--grid)" }),
         svg("path", { d: shape(kind, 5), transform: `translate(${box.left - 26} ${y - 10})`, fill: `var(--${color})` }), svg("text", { x: box.left - 6, y: y - 5, "text-anchor": "end", class: "soft" }, String(l + 1)),

@@ -161,7 +161,7 @@ function render({ model, el }) {
     wrong = mistakes(net, x, y);
     if (model.get("chosen") !== null && !wrong.includes(model.get("chosen"))) figure.keep({ chosen: null });
     const wide = Math.min(figure.width, 520), s = (view = scales({ left: 8, top: 8, width: wide - 16, height: wide - 16 }, { x: [-EDGE, EDGE], y: [-EDGE, EDGE] }));
-    put(plot, { viewBox: `0 0 ${wide} ${wide}`, height: wide, style: `width:${wide}px;max-width:100%;touch-action:${mode === "look" ? "auto" : "none"}` });
+    put(plot, { viewBox: `0 0 ${wide} ${wide}`, height: wide, style: `width:${wide}px;max-width:100%;touch-action:manipulation` });
     drawGround(s);
     drawMarks(s);
     drawFold(s);

@@ -23,7 +23,7 @@ function render({ model, el }) {
     name: "landscape", title, defaults, draw, reset, numbers,
     about: "Top: data, a network with three bends, one of them chosen. Below: the loss for every place that the chosen bend could have, all else left alone. "
       + "Between two data points it is a parabola; where the bend has no data on its switched-on side it is flat, and nothing pulls.",
-    hints: ["[Tab] goes from bend to bend and to the points", "[←] [→] move it", "[Shift] makes large steps", "[Delete] takes a point away"],
+    hints: ["[Tab] goes from point to point and to the bends", "[←] [→] move it", "[Shift] makes large steps", "[Delete] takes a point away"],
   });
   const plot = curve({
     figure, label: "The data, the curve and its bends", range: () => ({ x: [-REACH, REACH], y: [-2, 2] }),

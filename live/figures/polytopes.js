@@ -150,7 +150,10 @@ function render({ model, el }) {
     figure.read(summary());
   }
 
-  const line = (l) => ({ fill: "none", stroke: `var(--${LINES[l][0]})`, "stroke-width": LINES[l][1], "stroke-dasharray": LINES[l][2] || null });
+  const line = (l) => {
+    const [color, width, dashes] = LINES[l % LINES.length];
+    return { fill: "none", stroke: `var(--${color})`, "stroke-width": width, "stroke-dasharray": dashes || null };
+  };
   /** The network whose outputs are those of layer l before its activation: its pieces are bounded by the lines below that layer. */
   function above(l) {
     const sizes = net.sizes.slice(0, l + 2), long = sizes.slice(1).reduce((sum, out, k) => sum + out * (sizes[k] + 1), 0);
@@ -193,11 +196,18 @@ function render({ model, el }) {
     if (mode === "erase") data(points.filter((p) => !near(p, 0.08)));
     else if (!points.some((p) => near(p, 0.05)) && points.length < 400) data([...points, [...place, +(mode === "square")]]);
   }
+  let finger = false;
   put(plot, {
     onpointerdown: (event) => {
       if (event.button) return;
+      finger = event.pointerType === "touch"; // it may be about to scroll the page: only a tap paints
+      if (finger) return;
       painting = true;
       paint(event);
+    },
+    onclick: (event) => {
+      if (finger) paint(event);
+      finger = false;
     },
     onpointermove: (event) => painting && event.pointerType === "mouse" && paint(event),
     onpointerup: () => {

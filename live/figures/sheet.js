@@ -7,7 +7,7 @@ import { frame } from "../ui/frame.js";
 import { handle } from "../ui/handle.js";
 import { still } from "../ui/theme.js";
 
-const TURN = (16 * Math.PI) / 180, LEAN = Math.sin((50 * Math.PI) / 180), RISE = Math.cos((50 * Math.PI) / 180), MOST = 5;
+const TURN = (16 * Math.PI) / 180, LEAN = Math.sin((50 * Math.PI) / 180), RISE = Math.cos((50 * Math.PI) / 180), MOST = 5, GRIP = 1.2;
 const SHEETS = {
   strips: { name: "in strips", creases: [[0, 0], [180, -0.5], [0, 0.25]], knife: [157.38, -0.346] },
   star: { name: "like a paper star", creases: [[0, 0], [90, 0], [-45, 0]], knife: [237.17, -0.499] },
@@ -96,12 +96,8 @@ function render({ model, el }) {
     draw();
   }
 
-  /** A dot that moves a line across and a diamond that turns it about the dot. */
+  /** A dot that moves a line across and a diamond that turns it about the middle of the sheet. */
   function pair(name, color, get, set) {
-    const foot = () => {
-      const { normal, offset } = line(...get());
-      return [normal[0] * offset, normal[1] * offset];
-    };
     const release = () => {
       draw();
       tell();
@@ -115,15 +111,12 @@ function render({ model, el }) {
       },
       move: (dx, dy, far) => set([get()[0], get()[1] + (dx || dy) * (far ? 0.2 : 0.02)]),
     });
-    const turn = (angle) => {
-      const c = foot(), { normal } = line(angle, 0);
-      set([angle, normal[0] * c[0] + normal[1] * c[1]]);
-    };
+    const turn = (angle) => set([((angle % 360) + 360) % 360, get()[1]]);
     const diamond = handle({
       label: `turn ${name}`, kind: "diamond", color, size: 5, release,
       drag: (px, py) => {
-        const p = plane(px, py), c = foot();
-        turn((Math.atan2(p[1] - c[1], p[0] - c[0]) * 180) / Math.PI - 90);
+        const p = plane(px, py); // at angle 0 the diamond is at (offset, GRIP)
+        turn(((Math.atan2(p[1], p[0]) - Math.atan2(GRIP, get()[1])) * 180) / Math.PI);
       },
       move: (dx, dy, far) => turn(get()[0] + (dx || dy) * (far ? 15 : 1)),
     });
@@ -189,7 +182,7 @@ function render({ model, el }) {
       const used = i >= creases.length || i < Math.ceil(f);
       ground.append(svg("path", { d: `M${p}L${q}`, stroke: `var(--${color})`, "stroke-width": i < creases.length ? 1.6 : 2.6, "stroke-dasharray": i < creases.length ? "6 4" : null, opacity: used ? 1 : 0.45 }),
         svg("text", { x: p[0] + 4, y: p[1] - 5 }, i < creases.length ? String(i + 1) : "knife"));
-      const grip = [c[0] - 1.2 * b, c[1] + 1.2 * a];
+      const grip = [c[0] - GRIP * b, c[1] + GRIP * a];
       dot.at(...screen([c[0] + 0.5 * b, c[1] - 0.5 * a]), offset, `${name}, ${text(offset)} from the middle`);
       diamond.at(...screen(grip), get()[0], `${name}, at ${text(get()[0], 0)} degrees`);
     });

@@ -17,7 +17,7 @@ function render({ model, el }) {
     name: "swaps", title, defaults, draw, reset, numbers,
     about: "A Boolean function paints the corners of a cube: filled squares are 1, open circles 0. The corners fall straight down on the line below; each place where neighbours differ is a change. "
       + "Turn the cube to have fewer of them: by the green diamond, or drag the empty paper. Click a corner to repaint it.",
-    hints: ["[Tab] to the grip, then [←] [→] [↑] [↓] turn the cube", "[Shift] turns it far", "[Tab] on to the corners, [Enter] repaints one"],
+    hints: ["[Tab] to the corners, [Enter] repaints one", "[Tab] on to the grip, then [←] [→] [↑] [↓] turn the cube", "[Shift] turns it far"],
   });
   const plot = svg("svg", { role: "group", "aria-label": "The cube and the line" }), back = svg("g", { "aria-hidden": "true" }), marks = svg("g");
   let last = null;

@@ -7,11 +7,13 @@ export const button = (words, act, attributes = {}) => html("button", { type: "b
 
 /**
  * A slider with its value beside it. Values are those of a list, so that both small and large ones are at hand.
- * @param {string} words @param {number[]} values @param {number} now @param {(value: number, done: boolean) => void} act
+ * @param {string} words @param {number[]} list @param {number} now @param {(value: number, done: boolean) => void} act
  */
-export function slider(words, values, now, act, show = String) {
+export function slider(words, list, now, act, show = String) {
+  // a state from a notebook or a link may lie between the values of the list; what is shown is what is used
+  const values = list.some((v) => Math.abs(v - now) < 1e-9) ? list : [...list, now].sort((a, b) => a - b);
   const nearest = (v) => values.reduce((best, w, i) => (Math.abs(w - v) < Math.abs(values[best] - v) ? i : best), 0);
-  const out = html("output"), input = html("input", { type: "range", min: 0, max: values.length - 1, step: 1, "aria-label": words });
+  const out = html("output", { "aria-live": "off" }), input = html("input", { type: "range", min: 0, max: values.length - 1, step: 1, "aria-label": words });
   const shown = () => {
     out.textContent = show(values[input.value]);
     put(input, { "aria-valuetext": show(values[input.value]) });

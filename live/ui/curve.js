@@ -23,8 +23,16 @@ export function curve({ figure, label, range, move, moved, remove, bend, bent, n
       label: `point ${i + 1}`, kind: "square", color: "ink", size: 5.5,
       drag: (px, py) => go(view.ux(px), view.uy(py)),
       move: (dx, dy, far) => go(now.points[i][0] + dx * (far ? 0.5 : 0.05), now.points[i][1] + dy * (far ? 0.5 : 0.05)),
-      release: () => moved?.(i), remove: remove && (() => remove(i)),
+      release: () => moved?.(i), remove: remove && (() => taken(i)),
     });
+  }
+  /** Take a point away; the next one gets the focus, so that the keys go on. */
+  function taken(i) {
+    remove(i);
+    const next = Math.min(i, points.length - 1);
+    if (next < 0) return;
+    points[next].element.focus({ preventScroll: true });
+    moved?.(next);
   }
   function bendHandle(i) {
     const go = (x) => bend(i, round(limited(range().x, x)));
@@ -68,8 +76,8 @@ export function curve({ figure, label, range, move, moved, remove, bend, bent, n
       many(bends, corners.length, bendHandle);
       corners.forEach(([x, y], i) => {
         const off = x < r.x[0] || x > r.x[1], at = limited(r.x, x);
-        bends[i].dress({ kind: off ? (x > at ? "right" : "left") : "dot", color: (chosen < 0 || i === chosen) && !dull.includes(i) ? "orange" : "soft", size: 7 });
-        bends[i].at(view.x(at), view.y(limited(r.y, y)), at, `at ${text(x)}${off ? ", off the page" : ""}`);
+        bends[i].dress({ kind: off ? (x > at ? "right" : "left") : "dot", color: (chosen < 0 || i === chosen) && !dull.includes(i) ? "orange" : "soft", size: dull.includes(i) ? 5 : 7 });
+        bends[i].at(view.x(at), view.y(limited(r.y, y)), at, `at ${text(x)}${off ? ", off the page" : ""}${dull.includes(i) ? ", on at no data point" : ""}${i === chosen ? ", chosen" : ""}`);
       });
     },
   };

@@ -49,11 +49,18 @@ def test_arrays_are_taken():
         ("breakpoints", {"speed": 1}, "has no speed; its state is w, b, v"),
         ("breakpoints", {"ratio": "big"}, "ratio of the live figure 'breakpoints' is a number; got 'big'"),
         ("breakpoints", {"curve": 3}, "curve .* is a truth value; got 3"),
+        ("swaps", {"table": [0, 1, 1, 0], "weights": [1, 0.5]}, "a cube of 3 or 4 inputs; got 2 weights"),
     ],
 )
 def test_what_it_does_not_know_is_refused(name, state, sentence):
     with pytest.raises(ValueError, match=sentence):
         live(name, **state)
+
+
+def test_corners_that_fall_together_are_told():
+    still = live("swaps", table=[0, 0, 0, 0, 1, 1, 1, 1], weights=[1, 1, 1]).embed()
+    assert "corners of both classes fall together" in still
+    assert "-1 times" not in still
 
 
 @pytest.mark.parametrize("name", NAMES)
