@@ -1,6 +1,7 @@
 """Only plain data crosses from a submission to its judge."""
 
 import json
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -66,6 +67,13 @@ def test_what_is_not_plain_is_opaque(value):
     assert back != value
     with pytest.raises(TypeError):
         float(back)
+
+
+def test_fractions_are_numbers():
+    assert sent(Fraction(1, 2)) == 0.5
+    assert sent((Fraction(1, 3), [Fraction(2), 1])) == (1 / 3, [2.0, 1])
+    assert sent(np.array([Fraction(1, 4), 2])) == [0.25, 2]
+    assert isinstance(sent(Fraction(10**400)), answers.Opaque)
 
 
 def test_a_number_that_equals_everything_is_a_number():

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import math
+from fractions import Fraction
 
 import numpy as np
 
@@ -37,8 +38,15 @@ def encode(value) -> object:
         return value
     if isinstance(value, int):
         return value if abs(value) < 2**63 else {"is": "opaque", "text": "a number of more than 64 bits"}
+    if isinstance(value, Fraction):
+        try:
+            return encode(float(value))
+        except OverflowError:
+            return {"is": "opaque", "text": "a number that is too large"}
     if isinstance(value, float):
         return value if math.isfinite(value) else {"is": "float", "text": str(value)}
+    if isinstance(value, np.ndarray) and value.dtype == object and any(type(v) is Fraction for v in value.flat):
+        return encode(value.tolist())
     if isinstance(value, (list, tuple)):
         return {"is": type(value).__name__ if type(value) in (list, tuple) else "list", "items": [encode(v) for v in value]}
     if isinstance(value, dict):
