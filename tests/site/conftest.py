@@ -56,6 +56,8 @@ AXE = (Path(__file__).parent / "axe" / "axe.min.js").read_text(encoding="utf-8")
 # background. Of each kind four are judged, and every control. axe lays out every element to judge one, so the inside of the other
 # formulas, and the coloured words of the other programs, stand aside meanwhile: boxes of their size and plain text stand in.
 FINDINGS = """async ([within, rules]) => {
+  await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+  document.getAnimations().filter((a) => a instanceof CSSTransition).forEach((a) => a.finish());  // judge no colour on its way
   const grounds = new Map(), kinds = new Map();
   const ground = (e) => {
     if (!e) return "";

@@ -153,6 +153,24 @@ def test_axe_finds_what_is_wrong(visit, address, accessibility):
         assert rule in found
 
 
+def test_axe_judges_no_colour_on_its_way(visit, address, accessibility):
+    window = visit(color_scheme="light")
+    page = window.open(f"{address}book/index.html")
+    window.settle()
+    on_its_way = page.evaluate("""() => {
+      const button = document.querySelector('.search-button-field');
+      button.style.transition = 'none';
+      button.style.color = '#fff';
+      void getComputedStyle(button).color;
+      button.style.transition = 'color 100s';
+      button.style.color = '';
+      void getComputedStyle(button).color;
+      return button.getAnimations().length;
+    }""")
+    assert on_its_way == 1
+    assert accessibility(page, rules=["color-contrast"]) == []
+
+
 def test_axe_finds_a_pale_word_among_a_thousand_and_leaves_the_page_as_it_was(visit, address, accessibility):
     page = visit().open(f"{address}book/growth/bottleneck-checks.html")
     state = "() => [document.querySelector('article').innerHTML.replaceAll(' data-judged=\"\"', ''), document.body.scrollHeight]"
