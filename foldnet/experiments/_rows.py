@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import sys
+import time
 from pathlib import Path
 
 if sys.platform == "win32":
@@ -13,6 +14,7 @@ if sys.platform == "win32":
 else:
     import fcntl
 
+PATIENCE = 3.0  # seconds: a program that a killed run was just about to start holds its file for a moment longer
 FAR = 2**40  # Windows locks bytes, not files: this one, which no row reaches
 
 
@@ -26,11 +28,12 @@ class Rows:
     def __init__(self, path: Path):
         self.path = path
         self.file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666)
-        try:
-            self._lock()
-        except OSError:
-            os.close(self.file)
-            raise RunStopped(f"another run writes to {path.name} now: wait for it, or stop it and start again") from None
+        until = time.monotonic() + PATIENCE
+        while not self._locked():
+            if time.monotonic() > until:
+                os.close(self.file)
+                raise RunStopped(f"another run writes to {path.name} now: wait for it, or stop it and start again")
+            time.sleep(0.02)
         self._end_torn_line()
 
     def __enter__(self) -> Rows:
@@ -65,12 +68,17 @@ class Rows:
             if os.read(self.file, 1) != b"\n":
                 self._write(b"\n")
 
-    def _lock(self) -> None:
-        if sys.platform == "win32":
-            os.lseek(self.file, FAR, os.SEEK_SET)
-            msvcrt.locking(self.file, msvcrt.LK_NBLCK, 1)
-        else:
-            fcntl.flock(self.file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    def _locked(self) -> bool:
+        """Whether the file is this run's alone now."""
+        try:
+            if sys.platform == "win32":
+                os.lseek(self.file, FAR, os.SEEK_SET)
+                msvcrt.locking(self.file, msvcrt.LK_NBLCK, 1)
+            else:
+                fcntl.flock(self.file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return False
+        return True
 
 
 def plain(value):

@@ -168,6 +168,22 @@ def test_a_second_run_on_the_same_file_is_refused(tmp_path, capsys):
 
 
 @forks
+def test_a_killed_run_whose_file_is_held_for_a_moment_goes_on(tmp_path):
+    """A run that is killed while it starts a program: that program has the file open until it is another program."""
+    fcntl, path, cells = pytest.importorskip("fcntl"), tmp_path / "x.jsonl", [{"n": 1}, {"n": 2}]
+    with Rows(path):
+        child = os.fork()  # shares the lock, as such a program does
+        if not child:
+            time.sleep(0.5)
+            os._exit(0)
+    with open(path, "rb") as other, pytest.raises(BlockingIOError):
+        fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    runner.run(cells, noisy, path, progress=False)
+    os.waitpid(child, 0)
+    assert len(stored("x", path).rows) == 2
+
+
+@forks
 def test_two_processes_at_once(tmp_path):
     """Whoever comes first has not done before the other was refused, however late that one comes."""
     path, refused, cells = tmp_path / "x.jsonl", tmp_path / "refused", [{"n": n} for n in range(10)]

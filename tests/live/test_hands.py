@@ -6,6 +6,8 @@ import re
 
 import pytest
 
+pytestmark = pytest.mark.browser
+
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True}
 
 
