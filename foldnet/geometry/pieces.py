@@ -5,7 +5,7 @@ The plane has a fast engine of its own (`regions`); this is the form of eq. 5.25
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -49,7 +49,12 @@ def at(row: Row, x) -> Fraction:
     """The affine function at a point, exactly."""
     if len(x) != len(row) - 1:
         raise ValueError(f"a point has {len(row) - 1} coordinates; got {len(x)}")
-    return sum((a * Fraction(v) for a, v in zip(row, x)), row[-1])
+    return sum((a * exact(v) for a, v in zip(row, x)), row[-1])
+
+
+def exact(v) -> Fraction:
+    """A number as a fraction, numpy's and torch's too: their whole numbers would overflow inside of one."""
+    return Fraction(v.item() if hasattr(v, "item") else v)
 
 
 def exact_layers(net: ReLUNet) -> list[list[Row]]:
@@ -83,7 +88,7 @@ def pieces(net: ReLUNet, most: int = 2000) -> list[Piece]:
     """Every bit pattern that occurs on a set with an inside, with its map and polytope: unit after unit, by linear programs.
 
     Maps and sides are exact; whether a polytope is empty is decided in float64 (see ROOM). For small networks: it takes about
-    two linear programs for each piece and unit. (S2-eq-5.25)
+    two linear programs for each piece and unit. More than `most` pieces are refused as soon as they are there. (S2-eq-5.25)
     """
     layers, leak = exact_layers(net), Fraction(net.leak)
     found = [((), _identity(net.sizes[0]), ())]
@@ -91,22 +96,26 @@ def pieces(net: ReLUNet, most: int = 2000) -> list[Piece]:
         after = []
         for bits, rows, sides in found:
             z = [compose(row, rows) for row in layer]
-            for on, cut in _split(z, sides):
+            for on, cut in split(z, sides):
                 after.append((bits + on, [scaled(1 if o else leak, row) for o, row in zip(on, z)], cut))
-        if len(after) > most:
-            raise ValueError(f"this network has more than {most} pieces, {len(after)} so far: a smaller one, or most=")
+                if len(after) > most:
+                    raise ValueError(f"this network has more than {most} pieces: take a smaller one, or raise most=")
         found = after
     return [Piece(bits, tuple(compose(row, rows) for row in layers[-1]), sides) for bits, rows, sides in found]
 
 
-def _split(z: list[Row], sides: tuple[Row, ...]) -> list[tuple[tuple[bool, ...], tuple[Row, ...]]]:
-    """The polytope cut by the zeros of the rows: bits and sides of each part that has an inside."""
-    parts = [((), sides)]
-    for row in z:
-        ways = [(on, row if on else scaled(-1, row)) for on in (True, False)]
-        ways = ways if any(row) else ways[1:]  # a unit that sees 0 everywhere is off
-        parts = [((*bits, on), (*old, side)) for bits, old in parts for on, side in ways if roomy((*old, side))]
-    return parts
+def split(
+    z: Sequence[Row], sides: tuple[Row, ...], bits: tuple[bool, ...] = ()
+) -> Iterator[tuple[tuple[bool, ...], tuple[Row, ...]]]:
+    """The polytope cut by the zeros of the rows: bits and sides of each part that has an inside; `bits` are those of before."""
+    if len(bits) == len(z):
+        yield bits, sides
+        return
+    row = z[len(bits)]
+    for on in (True, False) if any(row) else (False,):  # a unit that sees 0 everywhere is off
+        cut = (*sides, row if on else scaled(-1, row))
+        if roomy(cut):
+            yield from split(z, cut, (*bits, on))
 
 
 def lookup(table: Iterable[Piece], x) -> list[Fraction]:

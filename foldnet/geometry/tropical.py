@@ -5,7 +5,7 @@ With max as addition and + as multiplication, a polynomial is a maximum of affin
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
@@ -14,9 +14,10 @@ import numpy as np
 import torch
 
 from ..nets import ReLUNet
-from .pieces import Piece, Row, at, exact_layers, inside, least, roomy, scaled
+from .pieces import Piece, Row, at, exact, exact_layers, inside, least, roomy, scaled, split
 
 MOST_TERMS = 20_000
+JUMP = "these pieces do not fit together: a maximum of minima is continuous, and they jump"
 
 
 @dataclass(frozen=True)
@@ -31,10 +32,12 @@ class Polynomial:
     def __post_init__(self):
         best: dict[Row, Fraction] = {}
         for row in self.terms:
-            *slope, c = map(Fraction, row)
+            *slope, c = map(exact, row)
             best[tuple(slope)] = max(c, best.get(tuple(slope), c))
         if not best:
             raise ValueError("a tropical polynomial has at least one term; the empty one would be -infinity everywhere")
+        if len(lengths := sorted({len(slope) for slope in best})) > 1:
+            raise ValueError(f"all terms of a polynomial have the same inputs; got some with {lengths[0]} and {lengths[-1]}")
         object.__setattr__(self, "terms", tuple((*slope, c) for slope, c in sorted(best.items())))
 
     def __call__(self, x) -> Fraction:
@@ -47,15 +50,22 @@ class Polynomial:
     def __mul__(self, other: Polynomial) -> Polynomial:
         if len(self.terms) * len(other.terms) > MOST_TERMS:
             raise ValueError(f"a product of {len(self.terms)} by {len(other.terms)} terms is above the limit of {MOST_TERMS}")
+        if len(self.terms[0]) != len(other.terms[0]):
+            inputs = f"{len(self.terms[0]) - 1} and {len(other.terms[0]) - 1}"
+            raise ValueError(f"the factors of a product have the same inputs; got polynomials of {inputs}")
         return Polynomial(tuple(tuple(a + b for a, b in zip(p, q)) for p, q in product(self.terms, other.terms)))
 
     def __pow__(self, r) -> Polynomial:
         if r < 0:
             raise ValueError(f"a power of a polynomial is a polynomial for exponents >= 0; got {r}: divide instead")
-        return Polynomial(tuple(scaled(Fraction(r), row) for row in self.terms))
+        return Polynomial(tuple(scaled(exact(r), row) for row in self.terms))
 
     def pruned(self) -> Polynomial:
-        """Without the terms that are nowhere alone the largest: one linear program each. The same function."""
+        """Without the terms that are nowhere alone the largest: one linear program each.
+
+        A term that leads only where no ball of radius `pieces.ROOM` fits goes too: there the function is smaller afterwards, and
+        the same everywhere else.
+        """
         kept = list(self.terms)
         for row in self.terms:
             others = [r for r in kept if r != row]
@@ -86,7 +96,8 @@ class Rational:
 def tropical(net: ReLUNet, prune: bool = True) -> list[Rational]:
     """Each output of one (leaky) ReLU network as a tropical rational function, layer by layer, in exact fractions.
 
-    max(P - Q, 0) = max(P, Q) - Q, and a weight below 0 sends a quotient to the other side. (S2-thm-tropical-equivalence)
+    max(P - Q, 0) = max(P, Q) - Q, and a weight below 0 sends a quotient to the other side. `prune=False` keeps every term; else
+    what `Polynomial.pruned` drops is dropped after each layer. (S2-thm-tropical-equivalence)
     """
     leak, n = Fraction(net.leak), net.sizes[0]
     layers = exact_layers(net)
@@ -136,20 +147,38 @@ def cells(f: Rational) -> list[Piece]:
 def max_min(table: Sequence[Piece], output: int = 0) -> list[list[Row]]:
     """A continuous piecewise linear function as a maximum of minima: lists of rows, f(x) = max over lists of min over rows.
 
-    The list of a piece has the maps that are nowhere below its own on it. Pieces that jump are refused.
+    The list of a piece has the maps that are nowhere below its own on it. Where their minimum is above the function on
+    another piece, the piece is cut first where maps cross its own. Pieces that jump on more than a ball of radius `pieces.ROOM`
+    are refused.
     """
     maps = sorted({piece.maps[output] for piece in table})
-    lists = []
-    for piece in table:
-        own = piece.maps[output]
-        above = [row for row in maps if row == own or least(_minus(row, own), piece.sides) >= -1e-9]
-        if above not in lists:
-            lists.append(above)
-    for piece in table:
-        x = inside(piece.sides) if piece.sides else np.zeros(len(piece.maps[output]) - 1)
-        if x is not None and evaluate(lists, x.tolist()) != at(piece.maps[output], x.tolist()):
-            raise ValueError("these pieces do not fit together: a maximum of minima is continuous, and they jump")
+    parts = [(piece.maps[output], piece.sides) for piece in table]
+    lists: list[list[Row]] = []
+    for own, sides in parts:
+        rows = [row for row in maps if row == own or least(_minus(row, own), sides) >= -1e-9]
+        fits = rows in lists or _below(rows, parts)
+        for some in [rows] if fits else _on_parts(own, sides, maps):
+            if not fits and not _below(some, parts):
+                raise ValueError(JUMP)
+            if some not in lists:
+                lists.append(some)
+    for own, sides in parts:
+        x = inside(sides) if sides else np.zeros(len(own) - 1)
+        if x is not None and evaluate(lists, x.tolist()) != at(own, x.tolist()):
+            raise ValueError(JUMP)
     return lists
+
+
+def _below(rows: list[Row], parts: Sequence[tuple[Row, Sequence[Row]]]) -> bool:
+    """Whether the minimum of rows is nowhere above a function that has one affine map on each part."""
+    return not any(own not in rows and roomy([*sides, *(_minus(row, own) for row in rows)]) for own, sides in parts)
+
+
+def _on_parts(own: Row, sides: tuple[Row, ...], maps: list[Row]) -> Iterator[list[Row]]:
+    """A piece cut where other maps go through its own: of each part, the maps that are not below it."""
+    others = [row for row in maps if row != own]
+    for bits, _ in split([_minus(row, own) for row in others], sides):
+        yield sorted([own, *(row for row, above in zip(others, bits) if above)])
 
 
 def evaluate(lists: Iterable[Iterable[Row]], x) -> Fraction:

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from foldnet.boolean.exact import ExactNet
-from foldnet.geometry.pieces import Piece, inside, linear_map, lookup, pieces
+from foldnet.geometry.pieces import Piece, at, inside, linear_map, lookup, pieces
 from foldnet.geometry.regions import regions
 from foldnet.geometry.tropical import Polynomial, Rational, cells, evaluate, max_min, network, quotient, tropical
 from foldnet.nets import ReLUNet
@@ -130,6 +130,27 @@ def test_a_jump_is_refused():
     step = [Piece((), ((Q(0), Q(0)),), ((Q(-1), Q(0)),)), Piece((), ((Q(0), Q(1)),), ((Q(1), Q(0)),))]
     with pytest.raises(ValueError, match="they jump"):
         max_min(step)
+    ramp = [
+        Piece((), ((Q(0), Q(0)),), ((Q(-1), Q(0)),)),
+        Piece((), ((Q(1), Q(-1, 2)),), ((Q(1), Q(0)), (Q(-1), Q(8)))),  # it jumps down by a half at 0, far from its middle
+        Piece((), ((Q(0), Q(15, 2)),), ((Q(1), Q(-8)),)),
+    ]
+    with pytest.raises(ValueError, match="they jump"):
+        max_min(ramp)
+
+
+def test_a_piece_that_other_maps_cross_is_cut_first():
+    net = whole((2, 4, 3, 1), 1)
+    exact, lists = ExactNet.of(net), max_min(pieces(net))
+    assert all(evaluate(lists, x) == exact(x) for x in [[-53, 59], *points(2)])
+
+
+def test_numpys_whole_numbers_stay_exact():
+    row, x = tuple(map(Q, (0.1, 0.3, 0.7))), [2000, 30_000]
+    for kind in (np.int16, np.int32, np.int64):
+        assert at(row, np.array(x, dtype=kind)) == at(row, x)
+        assert Polynomial(tuple(map(tuple, np.array([[2000, 30_000, 1]], dtype=kind))))(x) == 2000**2 + 30_000**2 + 1
+        assert (Polynomial((row,)) ** kind(2))(x) == 2 * at(row, x)
 
 
 def test_refusals():
@@ -149,3 +170,13 @@ def test_refusals():
     many = Polynomial(tuple((k, k * k) for k in range(200)))
     with pytest.raises(ValueError, match="limit of 20000"):
         many * many
+    with pytest.raises(ValueError, match="same inputs; got some with 1 and 2"):
+        Polynomial(((1, 2), (1, 2, 3)))
+    with pytest.raises(ValueError, match="same inputs; got polynomials of 1 and 2"):
+        Polynomial(((1, 2),)) * Polynomial(((1, 2, 3),))
+
+
+def test_too_many_pieces_are_refused_before_a_layer_is_done():
+    """Forty neurons in three dimensions have ten thousand pieces: to count them all would take minutes."""
+    with pytest.raises(ValueError, match="more than 5 pieces"):
+        pieces(ReLUNet.random((3, 40, 1), seed=0), most=5)
