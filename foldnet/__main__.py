@@ -114,6 +114,8 @@ def _swaps_arguments(parser: argparse.ArgumentParser) -> None:
 def _swaps(arguments) -> int:
     if (arguments.function is None) == (arguments.classes is None):
         raise ValueError("swaps needs a truth table, as in `swaps 0110`, or --classes N")
+    if arguments.classes is not None and arguments.inputs is not None:
+        raise ValueError(f"--inputs goes with the number of one function, not with --classes; got --inputs {arguments.inputs}")
     if arguments.classes is not None:
         return _swaps_of_classes(arguments.classes)
     from .boolean.functions import corners, inputs_of, number, table

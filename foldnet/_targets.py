@@ -32,9 +32,13 @@ class Bound:
 
 @dataclass(frozen=True)
 class Order:
-    """A trend: each value of a list is larger, or smaller, than the one before it."""
+    """A trend: each value of a list is larger (`"rising"`) or smaller (`"falling"`) than the one before it."""
 
     direction: str
+
+    def __post_init__(self):
+        if self.direction not in ("rising", "falling"):
+            raise ValueError(f"an order is 'rising' or 'falling'; got {self.direction!r}")
 
 
 RISING, FALLING = Order("rising"), Order("falling")

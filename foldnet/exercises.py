@@ -19,11 +19,11 @@ def selfcheck(
 ) -> None:
     """Print a verdict on a student's function: missing, keep working, almost or correct.
 
-    `cases` are pairs of arguments and the expected value (a number or an array), or a condition: a function that is given the
-    student's value and says whether it will do; or what draws such pairs, as `fresh` does. The first case that fails is shown;
-    *almost* means within five per cent in every case. `mistakes` maps a sentence ("this is the angle in radians") to a function
-    that makes this mistake: who answers like it in every case is told so. Where `answer` is a helper that calls what the student
-    wrote, `stub` is the name of the latter, and the verdict speaks of it.
+    `cases` are pairs of a tuple of arguments, `(3,)` for one, and the expected value (a number or an array), or a condition: a
+    function that is given the student's value and says whether it will do; or what draws such pairs, as `fresh` does. The first
+    case that fails is shown; *almost* means within five per cent in every case. `mistakes` maps a sentence ("this is the angle in
+    radians") to a function that makes this mistake: who answers like it in every case is told so. Where `answer` is a helper that
+    calls what the student wrote, `stub` is the name of the latter, and the verdict speaks of it.
     """
     print(verdict(answer, cases, tol, mistakes, stub))
 

@@ -19,7 +19,7 @@ _KEYS = 'class="explore-in" data-lm-suppress-shortcuts="true"'
 
 
 class explore:
-    """An interactive figure: `draw(**choices)` is called once for every combination and the frames are kept in the output.
+    """An interactive figure: `draw(**choices)` makes a matplotlib figure, once for every combination; the output keeps them all.
 
     `choices` maps each argument of `draw` to the values it takes: numbers become a slider, texts and a mere two numbers a menu.
     `alt` describes a frame and may name the choices, as in `"a network with {width} neurons"`; where frames have little in common
@@ -50,7 +50,8 @@ class explore:
             raise ValueError(f"explore draws 2 to {MOST_FRAMES} frames; these choices make {count if self.choices else 0}")
         frames: dict[str, int] = {}
         index = []
-        for combination in itertools.product(*self.choices.values()):
+        combinations = list(itertools.product(*self.choices.values()))
+        for combination in combinations:
             frame = self.frame(**dict(zip(self.choices, combination)))
             index.append(frames.setdefault(frame, len(frames)))
         texts = [[_text(v) for v in values] for values in self.choices.values()]
@@ -58,7 +59,7 @@ class explore:
         self.html = _page(
             uid=hashlib.sha1(data.encode()).hexdigest()[:12],
             data=data,
-            first=self.frame(**self.start),
+            first=list(frames)[index[combinations.index(tuple(self.start.values()))]],
             controls="".join(self._control(name) for name in self.choices),
         )
 

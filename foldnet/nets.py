@@ -24,7 +24,7 @@ class Network:
     before it is hidden, followed by `activate`. Layers, hidden or not, count from 0: layer l has `weights[l]`, everywhere in
     foldnet. A network is made of copies of what it is given, and no function here changes one: each returns a new value. Torch
     cannot lock a tensor, so writing into `weights` would change the network, and those that share its memory (`to`,
-    `with_vector`, `with_layers`): change a clone and make a network of it.
+    `with_vector`, `with_layers`, one of a batch as in `nets[3]`): change a clone and make a network of it.
     """
 
     weights: Sequence[Tensor]  # kept as a tuple
@@ -110,7 +110,7 @@ class Network:
         return layers
 
     def points(self, x) -> Tensor:
-        """Points `(n, in)` or `(*batch, n, in)` in the dtype and on the device of the network; others are refused."""
+        """Points `(n, in)`, or `(..., n, in)` that broadcast to the batch, in the dtype and on the device of the network."""
         x = as_tensor(x).to(self.dtype).to(self.device)
         if x.ndim < 2 or x.shape[-1] != self.sizes[0]:
             raise ValueError(f"points have shape (n, {self.sizes[0]}) or (*batch, n, {self.sizes[0]}); got {tuple(x.shape)}")

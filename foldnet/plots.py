@@ -77,9 +77,11 @@ def subplots(*args, **kwargs) -> tuple[Figure, Any]:
 
 
 def image(fig, alt: str, fmt: str = "svg") -> str:
-    """A figure as an `<img>` with its alt text, self-contained; the same figure gives the same bytes."""
+    """A figure as an `<img>` ("svg" or "png") with its alt text, self-contained; the same figure gives the same bytes."""
     if not alt:
         raise ValueError("a figure needs an alt text that says what it shows")
+    if fmt not in ("svg", "png"):
+        raise ValueError(f"fmt is 'svg' or 'png'; got {fmt!r}")
     buffer = io.BytesIO()
     width = round(fig.get_figwidth() * 96)
     with style():

@@ -20,7 +20,8 @@ class Fit:
     """What a training left behind; all tensors are on the device of the network.
 
     `epoch` `(K,)` are the recorded epochs, `loss` `(K, *batch)` the losses on all data after that many epochs, `recorded[name]`
-    `(K, ...)` what `record` returned there. `epochs_run`, `stopped` (met `until`), `diverged` (loss not finite) are `(*batch,)`.
+    `(K, ...)` what `record` returned there, by its own names or as `"value"`. `epochs_run`, `stopped` (met `until`), `diverged`
+    (loss not finite) are `(*batch,)`.
     """
 
     net: ReLUNet
@@ -61,9 +62,11 @@ def fit(
     over points and outputs, or `"cross_entropy"` of a softmax over the outputs, the mean over points; its targets are
     distributions, or class numbers `(n,)` or `(*batch, n)`. `optimizer` is `"gd"` (full batch), `"sgd"` (mini-batches) or
     `"adam"` (either); `lr` is one number or one for each network. A network is frozen at the first epoch at which its full-data
-    loss is <= `until` (or `until(outputs, y)` is true for it), and when its loss is no longer finite. `record(net)` is called at
-    epochs 0, `every`, 2 `every`, ... and the last. Mini-batches follow one permutation an epoch, drawn from
-    `numpy.random.default_rng(seed)` and shared by all networks, so no result depends on the networks trained beside it.
+    loss is <= `until` (or `until(outputs, y)` is true for it), and when its loss is no longer finite. `record(net)` gives a
+    tensor or a dict of them, at epochs 0, `every` (by default a hundredth of all), 2 `every`, ... and the last. Mini-batches
+    follow one permutation an epoch, drawn from `numpy.random.default_rng(seed)` and shared by all networks, so no result depends,
+    but for rounding, on the networks trained beside it. `engine` is `"auto"`, `"torch"`, `"fused"` (CPU) or `"cuda"`; `progress`
+    shows a bar.
     """
     when = {"epochs": epochs, "every": every, "until": until}
     problem = checked(net, x, y, loss=loss, optimizer=optimizer, lr=lr, batch_size=batch_size, seed=seed, **when)

@@ -134,6 +134,11 @@ def test_a_bound_that_bounds_nothing_is_refused(sides):
         Bound(*sides)
 
 
+def test_an_order_without_direction_is_refused():
+    with pytest.raises(ValueError, match="'rising' or 'falling'; got 'up'"):
+        claims.Order("up")
+
+
 def test_mappings_are_compared_key_by_key():
     target = {"mean": 0.5, "count": 3, "share": at_least(0.9)}
     good = {"mean": 0.51, "count": 3, "share": 0.95}

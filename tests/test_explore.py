@@ -45,6 +45,12 @@ def test_every_combination_is_drawn_and_found_by_its_index():
     assert alts == [f"a {kind} line of width {width}" for width in ("1", "2.5", "10") for kind in ("flat", "steep")]
 
 
+def test_each_combination_is_drawn_once():
+    drawn = []
+    explore(lambda k: (drawn.append(k), draw())[1], alt="a line", start={"k": 2}, k=[1, 2, 3])
+    assert drawn == [1, 2, 3]
+
+
 def test_equal_frames_are_stored_once():
     figure = explore(lambda k: draw(), alt="always the same line", k=[1, 2, 3])
     assert data(figure)["index"] == [0, 0, 0]

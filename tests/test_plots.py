@@ -52,6 +52,11 @@ def test_a_figure_without_alt_text_is_refused(alt):
         plots.image(figure(), alt)
 
 
+def test_pages_show_no_other_format():
+    with pytest.raises(ValueError, match="'svg' or 'png'; got 'pdf'"):
+        plots.image(figure(), "a line", "pdf")
+
+
 def test_alt_and_caption_are_escaped(monkeypatch):
     import IPython.display
 

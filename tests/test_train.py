@@ -192,6 +192,11 @@ def test_only_relu_networks_are_trained():
         fit(SmoothNet.random((2, 4, 1)), torch.ones(3, 2), torch.zeros(3))
 
 
+def test_where_no_network_is_chosen_there_is_none_to_train():
+    with pytest.raises(ValueError, match="there is no network to train"):
+        fit(ReLUNet.random((2, 4, 1), batch=3)[torch.zeros(3, dtype=torch.bool)], torch.ones(3, 2), torch.zeros(3))
+
+
 def test_one_output_has_no_softmax():
     with pytest.raises(ValueError, match="for one take 'bce'"):
         fit(ReLUNet.random((2, 4, 1)), torch.ones(3, 2), torch.zeros(3), loss="cross_entropy")

@@ -6,7 +6,7 @@ import pkgutil
 import re
 from pathlib import Path
 
-CORE = ("foldnet.nets", "foldnet.train", "foldnet.data", "foldnet.claims", "foldnet.ledger", "foldnet.explore", "foldnet.plots")
+CORE = tuple(f"foldnet.{name}" for name in ("nets", "train", "data", "claims", "ledger", "explore", "live", "plots"))
 OPTIONS = "   :members:\n   :special-members: __call__, __getitem__"
 
 
@@ -25,10 +25,10 @@ def examples() -> dict[str, str]:
 
 
 def module_names() -> list[str]:
-    """The public modules of foldnet: the core in reading order, then one wing after another."""
+    """The public modules of foldnet: the core in reading order, then one wing after another. Of packages, those in CORE."""
     import foldnet
 
-    found = [m.name for m in pkgutil.walk_packages(foldnet.__path__, "foldnet.") if not m.ispkg]
+    found = [m.name for m in pkgutil.walk_packages(foldnet.__path__, "foldnet.") if not m.ispkg or m.name in CORE]
     public = [name for name in found if not any(part.startswith("_") for part in name.split("."))]
     wings = sorted(set(public) - set(CORE), key=lambda name: (name.count("."), name))
     return [name for name in CORE if name in public] + wings

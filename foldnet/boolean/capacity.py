@@ -52,7 +52,7 @@ def separate(intervals: Sequence[Sequence], leak=0, first: int = 1, as_printed: 
     places = [(a + b) / 2 for a, b in pairs]
     if not as_printed:
         places[0] = pairs[0][0]
-    heights = [Fraction(_sign_of(first))]
+    heights = [Fraction(sign_of(first))]
     for i in range(1, len(pairs)):
         zero = (pairs[i - 1][1] + pairs[i][0]) / 2
         heights.append(-heights[-1] * (places[i] - zero) / (zero - places[i - 1]))
@@ -108,7 +108,7 @@ def with_changes(zeros: Sequence, leak=0, first: int = 1) -> ExactNet:
 
     `first` is the sign left of all of them.
     """
-    zeros, leak, sign = rationals(zeros, "a list of places"), leak_of(leak), _sign_of(first)
+    zeros, leak, sign = rationals(zeros, "a list of places"), leak_of(leak), sign_of(first)
     if not zeros:
         raise ValueError("at least one change of sign is needed")
     _increasing(zeros, "changes of sign")
@@ -230,7 +230,8 @@ def _increasing(values: Sequence[Fraction], what: str) -> None:
             raise ValueError(f"{what} are needed in increasing order, without duplicates; number {i} is {s}, the next is {t}")
 
 
-def _sign_of(first) -> int:
+def sign_of(first) -> int:
+    """The first sign of a function, 1 or -1; anything else is refused."""
     if rational(first) not in (-1, 1):
         raise ValueError(f"the first sign is 1 or -1; got {first}")
     return int(first)

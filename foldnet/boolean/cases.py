@@ -7,7 +7,7 @@ from itertools import combinations_with_replacement, permutations, product
 
 import numpy as np
 
-from .functions import corners, inputs_of, symmetries, table
+from .functions import corners, inputs_of, locked, symmetries, table
 from .swaps import changes
 
 
@@ -35,7 +35,7 @@ def weak_orders(n: int, largest: int) -> np.ndarray:
     weights = np.array(list(combinations_with_replacement(range(largest + 1), n)))
     weights = weights[np.argsort(weights[:, -1], kind="stable")]
     _, first = np.unique(np.sign(weights @ vectors.T).astype(np.int8), axis=0, return_index=True)
-    return weights[np.sort(first)]
+    return locked(weights[np.sort(first)])
 
 
 def fewest_by_weights(tables: np.ndarray, weights: np.ndarray) -> np.ndarray:

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 
 from ..nets import ReLUNet
-from .capacity import parity_line
+from .capacity import parity_line, sign_of
 from .exact import ExactNet, leak_of, rational, rationals
 from .functions import corners, inputs_of, table
 
@@ -84,18 +84,19 @@ def layered_minterms(f, layers: int = 1) -> ReLUNet:
 
 
 def narrow(zeros: Sequence, start=0, leak=0, first: int = 1) -> ExactNet:
-    """Width two, s - 1 layers: a network of one input that changes sign on [start, oo) exactly at the s given places.
+    """Width two, s - 1 layers (but at least one): a network of one input that changes sign on [start, oo) exactly at s places.
 
-    One node of each layer hands x on, the other folds the last ray over a line: the maximum or the minimum of the two. Each
-    turn is at least as high or low as the ones before it, so that nothing else is folded. (S2-find-width2-universal)
+    `first`, 1 or -1, is its sign at the start. One node of each layer hands x on, the other folds the last ray over a line: the
+    maximum or the minimum of the two. Each turn is at least as high or low as the ones before it, so that nothing else is
+    folded. (S2-find-width2-universal)
     """
-    start, leak, zeros = rational(start), leak_of(leak), rationals(zeros, "a list of places")
+    start, leak, zeros, sign = rational(start), leak_of(leak), rationals(zeros, "a list of places"), Fraction(sign_of(first))
     if any(s >= t for s, t in pairwise((start, *zeros))):
         raise ValueError("the places are needed in increasing order, without duplicates, right of the start")
     zeros = [z - start for z in zeros]
     if not zeros:
-        return ExactNet((((1,), (0,)), ((0, 0),)), ((-start, 0), (first,)), leak)
-    y = (-Fraction(first) / zeros[0], Fraction(first))  # the last ray of the function so far, slope and intercept
+        return ExactNet((((1,), (0,)), ((0, 0),)), ((-start, 0), (sign,)), leak)
+    y = (-sign / zeros[0], sign)  # the last ray of the function so far, slope and intercept
     if len(zeros) == 1:
         return ExactNet((((1,), (0,)), ((y[0], 0),)), ((-start, 0), (y[1],)), leak)
     weights, biases = [], []
@@ -172,7 +173,10 @@ class ThresholdParity:
 
     def __call__(self, x: np.ndarray) -> np.ndarray:
         """Parities `(m,)` of the rows of zeros and ones `(m, n)`, every gate a comparison of a weighted sum with a number."""
-        ones = np.asarray(x).sum(-1)
+        x = np.asarray(x)
+        if x.ndim != 2 or x.shape[1] != self.n or not np.isin(x, (0, 1)).all():
+            raise ValueError(f"rows of {self.n} zeros and ones are needed; got shape {x.shape}")
+        ones = x.sum(-1)
         first = ones[:, None] >= self.block * np.arange(1, self.gates[0] + 1)
         rest = ones - self.block * first.sum(-1)
         second = rest[:, None] >= np.arange(1, self.gates[1] + 1)

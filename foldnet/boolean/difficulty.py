@@ -46,9 +46,9 @@ def spectrum(f, n: int | None = None) -> np.ndarray:
 
 
 def features(f, *more) -> np.ndarray:
-    """What a fitted combination may use, `(functions, m)`: all measures, the spectrum, the single influences, products of two.
+    """What a fitted combination may use, `(functions, m)`: degree, entropy, balance, the spectrum, influences, products of two.
 
-    `more` are further measures, `(functions,)` each, such as swaps values.
+    `f` are tables `(functions, 2**n)`. `more` are further measures, `(functions,)` each, such as swaps values.
     """
     t = table(f)
     known, single = measures(t), np.sort(influences(t), axis=-1)

@@ -90,6 +90,12 @@ def parity(n: int) -> np.ndarray:
     return (corners(n, low=0).sum(1) & 1).astype(np.uint8)
 
 
+def locked(array: np.ndarray) -> np.ndarray:
+    """The array, which nobody can write into any more: a cache hands one and the same to all."""
+    array.setflags(write=False)
+    return array
+
+
 # ---- symmetry ----------------------------------------------------------------------------------------------------------------
 
 
@@ -105,7 +111,7 @@ def symmetries(n: int) -> np.ndarray:
     permuted = np.stack([(digits[:, list(p)] << np.arange(n)).sum(1) for p in permutations(range(n))])
     masks = np.concatenate([np.arange(2 ** (n - 1)), 2**n - 1 - np.arange(2 ** (n - 1))])
     maps = permuted[None] ^ masks[:, None, None]
-    return maps.reshape(-1, 2**n).astype(np.uint8)
+    return locked(maps.reshape(-1, 2**n).astype(np.uint8))
 
 
 def orbit(f, n: int | None = None) -> np.ndarray:

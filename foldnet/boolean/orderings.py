@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from .functions import corners
+from .functions import corners, locked
 
 MOST_ORDERED = 6
 # No determinant of an n x n matrix of -1, 0, 1 is larger: the values of Hadamard's problem.
@@ -65,8 +65,8 @@ def orderings(n: int) -> np.ndarray:
     _check(n)
     if n == 6:
         steps = np.frombuffer(lzma.decompress(STORED.read_bytes()), dtype=np.uint8).reshape(n, -1)
-        return np.cumsum(steps, axis=0).T.astype(np.int64)
-    return search(n, count_orderings(n), LARGEST_WEIGHT[n])
+        return locked(np.cumsum(steps, axis=0).T.astype(np.int64))
+    return locked(search(n, count_orderings(n), LARGEST_WEIGHT[n]))
 
 
 def search(n: int, count: int, largest: int) -> np.ndarray:
@@ -85,7 +85,7 @@ def orders(n: int) -> np.ndarray:
     order = np.argsort(sums, axis=1, kind="stable").astype(np.uint8)
     if n > 1 and (np.diff(np.take_along_axis(sums, order.astype(np.int64), 1), axis=1) <= 0).any():
         raise ValueError("the stored weights have ties: the package's file is damaged")
-    return order
+    return locked(order)
 
 
 def tree(order: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -128,8 +128,8 @@ class Separation:
 def decide(features, positive, strict: bool = False) -> Separation:
     """Whether weights give `features @ w >= 0` where `positive` and `< 0` elsewhere; `strict` asks for `> 0` as well.
 
-    `features` are whole numbers `(n, k)` without a bias of their own, `positive` booleans `(n,)`. A linear program finds the
-    answer, and whole numbers prove it: one that they do not bear out raises.
+    `features` are whole numbers `(n, k)`, `positive` booleans `(n,)`. No bias is added: for one, give a column of ones. A linear
+    program finds the answer, and whole numbers prove it: one that they do not bear out raises.
     """
     from scipy.optimize import linprog
 

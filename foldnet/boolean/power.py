@@ -37,9 +37,10 @@ def regions_at_least(sizes: Sequence[int]) -> int:
 
 
 def folding_network(sizes: Sequence[int], seed: int = 0) -> ReLUNet:
-    """A network that folds the unit cube onto itself in all layers but the last, which cuts it: one output. (S2-eq-2.27)
+    """A network that folds the unit cube onto itself in all hidden layers but the last, which cuts it. (S2-eq-2.27)
 
-    Each layer of n neurons folds each of the d coordinates into n // d parts; the last layer's hyperplanes all cross inside.
+    `sizes` has the outputs last. Each layer of n neurons folds each of the d coordinates into n // d parts; the hyperplanes of
+    the last hidden layer all cross inside.
     """
     inputs, *widths = sizes[:-1]
     regions_at_least(sizes)  # refuses narrow layers
@@ -86,6 +87,8 @@ def way_out(net: ExactNet, x) -> tuple[list[_Vector], _Vector]:
     for w, b in zip(net.weights[1:], net.biases[1:]):
         maps.append(_composed(w, b, maps[-1]))
     here = rationals(x, "a point")
+    if len(here) != d:
+        raise ValueError(f"a point of {d} coordinates is needed; got {len(here)}")
     layer, way = _first_way(maps, here)
     corners = [here]
     while True:  # the layers before `layer` are on; walk until one of their neurons switches off

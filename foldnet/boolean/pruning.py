@@ -102,6 +102,8 @@ def subnetworks(net: ReLUNet, width: int) -> ReLUNet:
 
 def without_layer(net: ReLUNet, layer: int) -> ReLUNet:
     """The network without the activations of a hidden layer: the affine maps before and after it become one."""
+    if not 0 <= layer < len(net.weights) - 1:
+        raise ValueError(f"hidden layers of a {net} are 0 to {len(net.weights) - 2}; got {layer}")
     w, b, v, c = net.weights[layer], net.biases[layer], net.weights[layer + 1], net.biases[layer + 1]
     together, offset = v @ w, (v @ b.unsqueeze(-1)).squeeze(-1) + c
     both = [*net.weights[:layer], together, *net.weights[layer + 2 :]], [*net.biases[:layer], offset, *net.biases[layer + 2 :]]

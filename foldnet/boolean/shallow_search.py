@@ -11,7 +11,7 @@ from itertools import combinations, combinations_with_replacement, permutations,
 import numpy as np
 
 from .exact import leak_of
-from .functions import corners, parity
+from .functions import corners, locked, parity
 
 
 @cache
@@ -23,7 +23,7 @@ def threshold_patterns(n: int) -> np.ndarray:
     weights = np.array(list(product(range(-largest, largest + 1), repeat=n)))
     sums = weights @ corners(n, low=0).T
     found = {tuple(row > t) for row in sums for t in np.unique(np.r_[row.min() - 1, row])}
-    return np.array(sorted(found))
+    return locked(np.array(sorted(found)))
 
 
 def squares(n: int) -> np.ndarray:
@@ -33,7 +33,7 @@ def squares(n: int) -> np.ndarray:
         for c in range(2**n):
             if not c >> i & 1 and not c >> j & 1:
                 faces.append((c, c | 1 << i, c | 1 << j, c | 1 << i | 1 << j))
-    return np.array(faces)
+    return np.array(faces, dtype=np.int64).reshape(-1, 4)
 
 
 def parity_solvable(n: int, width: int, leak=0) -> tuple[bool, int]:

@@ -28,6 +28,7 @@ def changes(f, weights, n: int | None = None) -> np.ndarray | int:
     """How often the class changes along projections, an int or `(*batch,)` for weights `(*batch, n)`.
 
     Corners that fall together must agree; where they do not, the projection is none of the set W and the result is -1.
+    Sums are compared as they are, so give whole numbers where corners may fall together: 0.1 + 0.2 is not 0.3 in floats.
     """
     t = table(f, n)
     weights = np.asarray(weights)
@@ -117,7 +118,7 @@ def _walked(tables: np.ndarray, maps: np.ndarray, order: np.ndarray, threads: in
     bits = np.packbits(np.ascontiguousarray(filled.T), axis=1, bitorder="little")
     blocks = bits.view("<u8").reshape(size, -1, kernel.WORDS)
     work = [np.ascontiguousarray(blocks[:, b]).ravel() for b in range(blocks.shape[1])]
-    maps = np.ascontiguousarray(maps)
+    maps = np.array(maps, order="C")  # a copy: numba would compile the kernel once more for an array that is locked
     with ThreadPoolExecutor(threads or numba.config.NUMBA_NUM_THREADS) as pool:  # ty: ignore[missing-attribute]
         found = list(pool.map(lambda block: kernel.fewest_changes(block, maps, depth, point, counting), work))
     best, totals = zip(*found)

@@ -41,15 +41,19 @@ def play(
     """One step for each batch of `data` and `noise`, `(steps, seeds, n, 2)`, in place; game g takes those of seed g % seeds.
 
     `games` are parameters of generators and discriminators, mean squares, steps played, and which games use RMSprop, as `Games`
-    has them; `scale` `(N,)` is that of the noise; `how` has `lr`, `decay`, `tiny` and `damping`.
+    has them; `scale` `(N,)` is that of the noise; `how` has `lr`, `decay`, `tiny` and `damping`. With `ridge` the discriminator
+    follows its ridge, found by `inner` rounds of conjugate gradients; `guarded` ends them at a direction of no or negative
+    curvature, else only one of none does. n is a multiple of 16 and at most 512; the width of both players is even, at most n,
+    and divides 2n.
     """
     x, y, squares, count, scaled = games
     (steps, seeds, batch, plane), width = data.shape, (y.shape[1] - 1) // 4
     shapes = x.shape[1] == 5 * width + 2 and y.shape[1] == 4 * width + 1 and plane == 2 and data.shape == noise.shape
     if not shapes or width % 2 or 2 * batch % width or 2 * width > 2 * batch or batch % 16 or 2 * batch > 1024:
         raise ValueError(
-            f"the kernel plays in the plane, both players of one even width that divides twice the batch; got x {tuple(x.shape)}"
-            f", y {tuple(y.shape)}, data {tuple(data.shape)}, noise {tuple(noise.shape)}"
+            "the kernel plays in the plane, both players of one even width, at most n and a divisor of 2n, for batches of n "
+            f"points, a multiple of 16 and at most 512; got x {tuple(x.shape)}, y {tuple(y.shape)}, data {tuple(data.shape)}, "
+            f"noise {tuple(noise.shape)}"
         )
     real = {torch.float32: "float", torch.float64: "double"}[x.dtype]
     single = "#define SINGLE\n" if real == "float" else ""

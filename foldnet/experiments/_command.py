@@ -16,12 +16,12 @@ from ._rows import key
 
 
 def experiments() -> dict[str, str]:
-    """The large runs there are: name and first line of the docstring."""
+    """The large runs there are, the modules with `cells`: name and first line of the docstring."""
     from .. import experiments as package
 
-    names = [m.name for m in pkgutil.iter_modules(package.__path__) if m.name != "runner" and not m.name.startswith("_")]
-    said = lambda name: importlib.import_module(f"{package.__name__}.{name}").__doc__ or ""  # noqa: E731
-    return {name: said(name).split("\n")[0] for name in names}
+    names = [m.name for m in pkgutil.iter_modules(package.__path__) if not m.name.startswith("_")]
+    modules = {name: importlib.import_module(f"{package.__name__}.{name}") for name in names}
+    return {name: (module.__doc__ or "").split("\n")[0] for name, module in modules.items() if hasattr(module, "cells")}
 
 
 def command(

@@ -13,7 +13,7 @@ import numpy as np
 
 from .. import _paths
 from ..boolean import difficulty
-from ..boolean.functions import classes, tables
+from ..boolean.functions import classes, locked, tables
 from ..boolean.training import LEAKY, attempts
 from .runner import device, short
 
@@ -70,7 +70,7 @@ def _extremes(known: dict[str, np.ndarray], count: np.ndarray) -> dict:
 
 @cache
 def table_of_measures() -> dict[str, np.ndarray]:
-    """Number, swaps value and measures of every class, one array each.
+    """Number, swaps value and measures of every class, one read-only array each.
 
     The swaps values take three minutes of one core and numba: so they are kept in `_sweeps/`, and a machine without numba can be
     given the file.
@@ -85,7 +85,8 @@ def table_of_measures() -> dict[str, np.ndarray]:
         np.savez_compressed(path, number=number.astype(np.uint32), swaps=np.asarray(swaps(t), dtype=np.uint8))
     with np.load(path) as kept:
         known = dict(kept)
-    return known | difficulty.measures(tables(known["number"], 5))
+    known |= difficulty.measures(tables(known["number"], 5))
+    return {name: locked(column) for name, column in known.items()}
 
 
 if __name__ == "__main__":  # python -m foldnet.experiments.five_inputs: the table, for a machine that has no numba

@@ -31,11 +31,13 @@ def cells() -> list[dict]:
 
 
 def cell(noise: str, scale: float, networks: int = NETWORKS, marks=MARKS) -> dict:
-    """For each mark and network: `right` (test images of 10,000), and along lines from 100 test images, by direction:
+    """For each mark and network `right`, of 10,000 test images, and what is seen along lines from 100 test images.
 
-    `count` of breakpoints within REACH, `(marks, networks, lines)`, for the attacks on the network of that mark and, `last`, for
-    those on the last one; `size` of the attack; `ring`, the share of its energy in each ring of frequencies (mean over lines).
-    `weights` and `change` are the rings of the first layer and of what training added to it; `images` those of the images.
+    Breakpoints within REACH, `(marks, networks, lines)`, in four directions: `random`, `adversarial` (the attack on the network
+    of that mark), `last` (that on the last one) and `image` (to an image of the target). `size` of the attacks, `(marks, networks
+    times lines)`; `ring`, the share of their energy in each ring of frequencies, `(marks, networks, rings)`, mean over lines.
+    `weights` and `change` are the rings of the first layer and of what training added to it; `images`, `(rings,)`, those of the
+    images. `first_attack`, `(2, pixels)`: from the first image on the first network, at the first and at the last mark.
     """
     data, nets = digits(), trained(noise, scale, networks, marks)
     x, label, target, random, image = lines()

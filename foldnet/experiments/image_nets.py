@@ -21,6 +21,7 @@ from .. import _paths
 from .. import data as sets
 from ..geometry.vision import ConvNet
 from ..nets import ReLUNet
+from ..training.problem import one_of
 from ._pictures import CLASSES as OUTPUTS
 from ._pictures import AdamW, Pictures, Sgd, Training, dense_logits, drawn, logits, right, start
 from .runner import device
@@ -158,6 +159,7 @@ def _network(kind: str, arrays, prefix: str = "") -> ReLUNet | ConvNet:
 
 def networks(kind: str, data: str, optimizer: str) -> ReLUNet | ConvNet:
     """All runs as one batch `(5,)`, in full precision; `python -m foldnet sweep image_nets` makes them."""
+    one_of("optimizer", optimizer, OPTIMIZERS)
     path = folder() / f"{data}-{kind}.npz"
     if not path.is_file():
         raise sets.DataMissing(f"{path.name} is not in {path.parent}; `python -m foldnet sweep image_nets` makes it")

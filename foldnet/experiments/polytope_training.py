@@ -79,7 +79,7 @@ def epochs(setting: str, nets: ReLUNet, count: int, seed: int, **options) -> Any
 
 
 def rounded(nets: ReLUNet) -> ReLUNet:
-    """Weights in multiples of 1/4096: they are stored in two bytes, and come back as they were."""
+    """Weights in multiples of 1/4096: compressed they take some three bytes each, and come back as they were."""
     return nets.with_vector((nets.vector() * GRAIN).round() / GRAIN)
 
 

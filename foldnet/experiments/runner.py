@@ -34,7 +34,7 @@ class CellsFailed(RunStopped):
 
 
 def run(
-    cells: list[dict],
+    cells: Iterable[dict],
     function: Callable[..., dict],
     path: Path,
     jobs: int = 1,
@@ -49,6 +49,7 @@ def run(
     the next start; `CellsFailed` is raised when all the others are done. With `jobs` cells are computed side by side, with
     `dask` by a cluster: the address of its scheduler, or `local:4`. A second run on the same file is refused.
     """
+    cells = list(cells)
     keys, path = [key(c) for c in cells], Path(path)
     if not cells or len(set(keys)) < len(keys):
         raise ValueError(f"a run needs at least one cell and no cell twice; got {len(keys)} cells, {len(set(keys))} different")

@@ -42,7 +42,8 @@ def data() -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def initial(setting: str, width: int, depth: int, restarts: int | None = None) -> ReLUNet:
-    """The first `restarts` networks of a cell, or all of them; four times as many where few succeed (depth 9 and 10)."""
+    """The first `restarts` networks of a cell, or all of them; four times as many for full batches at depth 9 and 10, where few
+    succeed."""
     start, batch_size, count = SETTINGS[setting]
     count *= 4 if batch_size is None and depth >= 9 else 1
     nets = ReLUNet.random((1, *[width] * depth, 1), batch=count, init=start, seed=100 * width + depth, dtype=torch.float32)
@@ -65,8 +66,8 @@ def cell(setting: str, width: int, depth: int) -> dict:
     """How many of `restarts` networks succeed (loss at most 0.45 after 200 epochs), how many end below 0.5, and `dead` layers.
 
     `dead_at_start`, `dead_at_end` count networks, `failed_...` those of them that fail. `losses` are those of the first 20.
-    The first 40 that succeed go on for 1000 epochs: `pieces` on [-pi, pi], `mse` over all points, `negative` over x < 0 and
-    `positive`. `weights` are those of the first.
+    In the setting "full batch" the first 40 that succeed go on for 1000 epochs: `pieces` on [-pi, pi], `mse` over all points,
+    `negative` over x < 0 and `positive`. `weights` are those of the first.
     """
     nets = initial(setting, width, depth)
     run = train(nets, setting, engine="fused")

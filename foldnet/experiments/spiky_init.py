@@ -1,4 +1,4 @@
-"""Spiky against standard starts: six targets, shallow and deep networks, 32 of each; the table of the lecture (S3-tab-spiky).
+"""Spiky against standard starts: six targets, shallow and deep networks, 8 or 32 each; the table of the lecture (S3-tab-spiky).
 
 A spike is a triangle made of three neurons, between two neighbouring data points, where the data do not see it, or, as a rival,
 on one. What the lecture does not say is varied: the random start, the optimizer, the range of the data, the height of the spikes.

@@ -59,10 +59,10 @@ def members(part: int, inputs: int = INPUTS) -> np.ndarray:
 
 @cache
 def chosen_orders(inputs: int) -> np.ndarray:
-    """One order for each case of the dissertation's algorithm without equalities: that with the smallest weights."""
+    """One order for each case of the dissertation's algorithm without equalities: that with the smallest weights. Read-only."""
     smallest = orderings(inputs)[np.lexsort(orderings(inputs).T)]
     chosen = {tuple(w) for w in one_for_each_case(smallest).tolist()}
-    return orders(inputs)[[tuple(w) in chosen for w in orderings(inputs).tolist()]]
+    return functions.locked(orders(inputs)[[tuple(w) in chosen for w in orderings(inputs).tolist()]])
 
 
 def case_values(t: np.ndarray) -> np.ndarray:

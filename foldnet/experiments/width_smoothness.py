@@ -56,7 +56,7 @@ def train(nets: ReLUNet, target: str, epochs: int = EPOCHS) -> Fit:
 
 
 def measures(nets: ReLUNet, window: float) -> dict[str, torch.Tensor]:
-    """`(*batch,)` each: the roughness, and the largest jump of the slope within the window, of all neurons there."""
+    """`(*batch,)` each: the roughness, and the largest jump of the slope and the sum of all jumps within the window."""
     f = spline(nets)
     jumps = f.delta_slopes.abs().where(f.breakpoints.abs() < window, 0.0)
     return {"roughness": roughness(nets), "largest_jump": jumps.amax(-1), "total_bend": jumps.sum(-1)}

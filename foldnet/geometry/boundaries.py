@@ -60,8 +60,12 @@ class Kinks:
     angle: Tensor
 
     def nearest(self, to) -> tuple[Tensor, Tensor]:
-        """Distance `(B,)` from the points `to` `(B, 2)` to the nearest kink, infinite where there is none, and its angle (0)."""
-        away = (self.point - torch.as_tensor(to, dtype=self.point.dtype).unsqueeze(1)).norm(dim=-1).nan_to_num(torch.inf)
+        """Distance `(B,)` from the points `to`, `(B, 2)` or one `(2,)` for all, to the nearest kink, and the angle there, `(B,)`.
+
+        Where there is no kink the distance is infinite and the angle 0.
+        """
+        to = torch.as_tensor(to, dtype=self.point.dtype).expand(len(self.point), 2)
+        away = (self.point - to.unsqueeze(1)).norm(dim=-1).nan_to_num(torch.inf)
         distance, which = away.min(-1)
         return distance, self.angle.gather(1, which.unsqueeze(1)).squeeze(1).nan_to_num(0.0)
 
@@ -72,6 +76,8 @@ def kinks(nets, unit: int = -1, reach: float = 10.0) -> Kinks:
 
     Along the line the margin is straight between its crossings with the other lines, so the zeros are exact; at each the normal
     of the boundary jumps by c w, less with a leak: w is the row of the unit, c what it gives to class 1 more than to class 0.
+    `unit` is the number of the hidden unit, -1 the last. The line is followed so far, `reach`, to both sides of its point
+    closest to 0.
     """
     if len(nets.batch_shape) != 1 or nets.sizes[0] != 2 or len(nets.weights) != 2 or nets.sizes[-1] > 2:
         raise ValueError(f"kinks are followed in a batch (B,) of two-class networks of the plane, one hidden layer; got a {nets}")

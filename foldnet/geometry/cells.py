@@ -13,10 +13,13 @@ def count_regions(net: ReLUNet, reach: float = 1.0, most: int = 100_000) -> int:
     """The activation patterns of one network inside the cube [-reach, reach]^d, for weights in general position; slow.
 
     A cell is its corners and which d of the hyperplanes each lies on; two corners that share d - 1 are the ends of an edge, and
-    a new hyperplane cuts edges. In the plane `regions` does the same, with faces and neighbours, in less than a hundredth.
+    a new hyperplane cuts edges. In the plane `regions` does the same, with faces and neighbours, in less than a hundredth. More
+    than `most` regions are refused as soon as they are there.
     """
     if not isinstance(net, ReLUNet) or net.batch_shape or not net.vector().isfinite().all():
         raise ValueError(f"regions are counted for one ReLU network with finite weights; got a {net}")
+    if not 0 < reach < np.inf:
+        raise ValueError(f"the reach of a cube is positive and finite; got {reach}")
     d = net.sizes[0]
     weights, biases = ([a.detach().double().cpu().numpy() for a in part] for part in (net.weights, net.biases))
     signs = np.array(np.meshgrid(*[[-1, 1]] * d, indexing="ij")).reshape(d, -1).T
@@ -31,9 +34,9 @@ def count_regions(net: ReLUNet, reach: float = 1.0, most: int = 100_000) -> int:
             parts = [(corners, walls, np.zeros(0))]  # with the slope that each neuron has on the part
             for row in rows:
                 parts = [half for part in parts for half in _halves(part, row, net.leak, d)]
+                if len(done) + len(parts) > most:
+                    raise ValueError(f"more than most={most:,} regions: take a smaller cube or network, or raise it")
             done += [(c, o, gates[:, None] * rows) for c, o, gates in parts]
-            if len(done) > most:
-                raise ValueError(f"more than most={most:,} regions: take a smaller cube or network, or raise it")
         cells = done
     return len(cells)
 

@@ -30,7 +30,9 @@ def coefficients(net: ReLUNet | ConvNet, x: Tensor) -> Tensor:
 
 
 def one_output(net: Net, output: int) -> Net:
-    """The same network with one of its outputs."""
+    """The same network with one of its outputs, which count from 0."""
+    if not 0 <= output < net.sizes[-1]:
+        raise ValueError(f"outputs of a {net} are numbered 0 to {net.sizes[-1] - 1}; got {output}")
     weights, biases = list(net.weights), list(net.biases)
     weights[-1], biases[-1] = weights[-1][..., output : output + 1, :], biases[-1][..., output : output + 1]
     return dataclasses.replace(net, weights=weights, biases=biases)
@@ -108,7 +110,8 @@ def hat(train: Tensor, test: Tensor, ridge: float = RIDGE) -> Tensor:
 def mapped_values(hats: list[Tensor], sources: list[Tensor], targets: list[Tensor], x: Tensor, chunk: int = 500) -> Tensor:
     """Values at test points `(m, d)` of the coefficients of each source mapped to each target: `(sources, targets, m)`.
 
-    `sources` and `targets` are training matrices `(n, d)`, `hats` belong to the sources. No map of d x d numbers is ever made:
+    `x` has a 1 behind each point (`with_one`), since d counts the constant too. `sources` and `targets` are training matrices
+    `(n, d)`, `hats` belong to the sources. No map of d x d numbers is ever made:
     a value is a sum over training rows, of the weight that a row has for the test row, times the target's row at the test point.
     """
     found = []
@@ -141,7 +144,8 @@ def _rough(a: Tensor, b: Tensor) -> Tensor:
 def scaled_distance(inner: Tensor, top: Tensor, numbers: int) -> Tensor:
     """The mean squared distance of coefficients divided by the largest of their network (S2-eq-7.6), `(networks, networks)`.
 
-    `inner` holds the inner products of all coefficients of two networks, `top` the divisors, `numbers` how many each has.
+    `inner`, `(networks, networks)`, holds the inner products of all coefficients of two networks, `top`, `(networks,)`, the
+    divisors, and `numbers` is how many coefficients each has.
     """
     scaled = inner / top.unsqueeze(-1) / top
     square = scaled.diagonal()

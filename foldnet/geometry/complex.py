@@ -19,7 +19,9 @@ class Complex:
     `vertices` `(V, 2)`, `values` `(V, out)` the outputs there. Face f has the corners `corners[starts[f]:starts[f + 1]]`,
     counter-clockwise, and `sides` names the edge from each corner to the next. `edges` `(E, 2)` are their ends, lower number
     first, and `edge_faces` `(E, 2)` the faces to the left and to the right, -1 outside. `layer` and `neuron` `(E,)` say who drew
-    an edge, the first in order where several did: hidden layers count from 0, the window's sides have layer -1.
+    an edge, the first in order where several did: hidden layers count from 0, the window's sides have layer -1. `bits` say which
+    neurons are on, an array `(F, words)` of uint64 for each hidden layer: neuron n is bit n % 64 of word n // 64. `pattern` has
+    them one by one.
     """
 
     net: ReLUNet
@@ -47,19 +49,23 @@ class Complex:
 
     @cached_property
     def pattern(self) -> np.ndarray:
-        """Which hidden neurons are on in each face: `(F, hidden)`, layer after layer, as `ReLUNet.pattern`."""
+        """Which hidden neurons are on in each face: `(F, hidden)`, layer after layer, as `ReLUNet.pattern`; read-only."""
         layers = [np.unpackbits(b.view(np.uint8), axis=1, bitorder="little") for b in self.bits]
         widths = self.net.sizes[1:-1]
-        return np.concatenate([layer[:, :n] for layer, n in zip(layers, widths)] or [np.zeros((len(self), 0))], 1).astype(bool)
+        found = np.concatenate([layer[:, :n] for layer, n in zip(layers, widths)] or [np.zeros((len(self), 0))], 1).astype(bool)
+        found.setflags(write=False)  # the maps are made from it
+        return found
 
     @cached_property
     def areas(self) -> np.ndarray:
-        """The area of each face, `(F,)`."""
+        """The area of each face, `(F,)`; read-only."""
         origin = np.repeat(self.vertices[self.corners[self.starts[:-1]]], np.diff(self.starts), axis=0)
         after = np.roll(self.corners, -1)
         after[self.starts[1:] - 1] = self.corners[self.starts[:-1]]
         p, q = self.vertices[self.corners] - origin, self.vertices[after] - origin
-        return np.add.reduceat(p[:, 0] * q[:, 1] - p[:, 1] * q[:, 0], self.starts[:-1]) / 2
+        found = np.add.reduceat(p[:, 0] * q[:, 1] - p[:, 1] * q[:, 0], self.starts[:-1]) / 2
+        found.setflags(write=False)
+        return found
 
     @cached_property
     def centres(self) -> np.ndarray:
@@ -72,7 +78,10 @@ class Complex:
         return self.edge_faces[(self.edge_faces >= 0).all(1)]
 
     def maps(self, faces=slice(None)) -> tuple[np.ndarray, np.ndarray]:
-        """The affine map of each face, slopes `(F, out, 2)` and offsets `(F, out)`: f(x) = slope x + offset on it."""
+        """The affine map of each face, slopes `(F, out, 2)` and offsets `(F, out)`: f(x) = slope x + offset on it.
+
+        `faces` chooses some of them: a slice, a list of numbers or a mask; `[f]` for one face.
+        """
         on, net = self.pattern[faces], self.net
         parts = [_affine(net, on[i : i + BLOCK]) for i in range(0, max(len(on), 1), BLOCK)]
         both = np.concatenate(parts)

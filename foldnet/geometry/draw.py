@@ -15,10 +15,11 @@ FACES = ("pattern", "map", "output", "class")
 
 
 def draw(c: Complex, ax, faces="pattern", layers: bool = True, boundary: bool = False, strength: float = 0.28) -> dict:
-    """Draw a complex on matplotlib's axes `ax`; the lines by name, `layer 1` and so on and `boundary`, as a legend wants them.
+    """Draw a complex on matplotlib's axes `ax`; returns the lines by name, as a legend wants them.
 
-    `faces` is one of `FACES`, or None, or a colour a face, `(F, 3)`. `layers` draws the edges, deeper ones thinner; `boundary`
-    where the class changes. `strength` is how far a colour goes from paper white to its full tone.
+    Their names are `layer 1` for hidden layer 0 and so on, and `boundary`. `faces` is one of `FACES`, or None, or a colour
+    a face, `(F, 3)`. `layers` draws the edges, deeper ones thinner; `boundary` where the class changes. `strength` is how far a
+    colour goes from paper white to its full tone.
     """
     if faces is not None:
         finer, winner = decision(c) if isinstance(faces, str) and faces == "class" else (c, None)

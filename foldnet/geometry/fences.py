@@ -12,6 +12,8 @@ from itertools import combinations, product
 
 import numpy as np
 
+from .pieces import exact
+
 Pair = tuple[Fraction, Fraction]
 Line = tuple[Fraction, Fraction, Fraction]  # a, b, c for a x + b y + c
 
@@ -34,10 +36,15 @@ class Fence:
 def fences(rows, biases, push, offset) -> list[Fence]:
     """The bounded regions of one sign of `offset + sum of push * max(rows @ x + biases, 0)`, x in the plane, exactly.
 
-    Weights are whole numbers or fractions. Each is a connected part of the plane where the network is positive, or negative.
+    Rows are `(n, 2)`, biases and push `(n,)`; weights are whole numbers or fractions. Each is a connected part of the plane where
+    the network is positive, or negative.
     """
-    lines = [(_exact(a), _exact(b), _exact(c)) for (a, b), c in zip(rows, biases, strict=True)]
-    v, offset = [_exact(p) for p in push], _exact(offset)
+    rows, biases, push = list(rows), list(biases), list(push)
+    if not len(rows) == len(biases) == len(push) or any(len(row) != 2 for row in rows):
+        many = f"{len(rows)} rows of {sorted({len(row) for row in rows})}, {len(biases)} biases and {len(push)} pushes"
+        raise ValueError(f"each neuron has a row of two weights, a bias and a push; got {many}")
+    lines = [(exact(a), exact(b), exact(c)) for (a, b), c in zip(rows, biases)]
+    v, offset = [exact(p) for p in push], exact(offset)
     reach = _reach(lines, v, offset)
     frame = [(-reach, -reach), (reach, -reach), (reach, reach), (-reach, reach)]
     cells = [(frame, (Fraction(0), Fraction(0), offset))]
@@ -57,14 +64,18 @@ def fences(rows, biases, push, offset) -> list[Fence]:
 def count_faces(forms) -> int:
     """Into how many cones, of all dimensions, the hyperplanes `form @ t = 0` cut the space: Zaslavsky's theorem.
 
-    It is the number of sign vectors that `sign(forms @ t)` takes; whole numbers `(m, d)`, computed without rounding.
+    It is the number of sign vectors that `sign(forms @ t)` takes; numbers `(m, d)`, whole or not, taken exactly. A form that is 0
+    cuts nothing.
     """
-    rows = _distinct([[Fraction(int(a)) for a in row] for row in np.asarray(forms)])
+    given = [[exact(a) for a in row] for row in forms]
+    if len({len(row) for row in given}) > 1:
+        raise ValueError(f"forms have as many numbers as there are dimensions; got {sorted({len(row) for row in given})}")
+    rows = _distinct(given)
     flats, new = {frozenset[int]()}, {frozenset[int]()}
     while new:
         new = {_closure(rows, flat | {i}) for flat in new for i in range(len(rows)) if i not in flat} - flats
         flats |= new
-    size = len(rows[0])
+    size = len(given[0]) if given else 0
     total = 0
     for flat in flats:
         basis = _null_space([rows[i] for i in flat], size)
@@ -82,10 +93,6 @@ def sign_vectors(forms, largest: int = 4) -> np.ndarray:
 
 
 # ---- polygons in fractions ---------------------------------------------------------------------------------------------
-
-
-def _exact(a) -> Fraction:
-    return Fraction(a.item() if isinstance(a, np.generic) else a)
 
 
 def _sum(f: Line, line: Line, p: Fraction) -> Line:

@@ -44,7 +44,10 @@ def bends(c: Complex, loop: np.ndarray) -> np.ndarray:
 
 
 def enclosed(w: np.ndarray, b: np.ndarray, point=(0.0, 0.0)) -> bool:
-    """Whether three of the lines w.x + b = 0, `(n, 2)` and `(n,)`, form a triangle around a point: else all lie to one side."""
+    """Whether the lines w.x + b = 0, `(n, 2)` and `(n,)`, shut a point in: if not, some ray from it meets none of them.
+
+    No line goes through the point itself.
+    """
     height = w @ np.asarray(point) + b
     outward = np.sort(np.angle(-np.sign(height) * (w @ [1, 1j])))
     return len(outward) > 2 and np.diff(outward, append=outward[0] + 2 * np.pi).max() < np.pi
@@ -52,7 +55,9 @@ def enclosed(w: np.ndarray, b: np.ndarray, point=(0.0, 0.0)) -> bool:
 
 def hull(points: np.ndarray) -> int:
     """How many of these points of the plane `(n, 2)` are corners of their convex hull."""
-    order = points[np.lexsort(points.T[::-1])]
+    order = np.unique(points, axis=0)  # from left to right, each once
+    if len(order) < 2:
+        return len(order)
     count = 0
     for line in (order, order[::-1]):
         chain: list[np.ndarray] = []

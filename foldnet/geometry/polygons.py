@@ -23,9 +23,11 @@ def clip(corners, value) -> Tensor:
 def chord(corners, value) -> Tensor:
     """The segment of a convex polygon where an affine function, `value` `(n,)` at its corners, is 0: `(2, 2)`, or none, `(0, 2)`.
 
-    An edge on the line is the whole chord; a single corner on it is none.
+    An edge on the line is the whole chord; a single corner on it is none, and a function that is 0 at every corner has none.
     """
     corners, value = _polygon(corners, value)
+    if not value.any():
+        return corners[:0]
     crossing, points = _crossings(corners, value)
     ends = torch.cat([points[crossing], corners[value == 0]])
     if not len(ends):
@@ -43,6 +45,8 @@ def _polygon(corners, value) -> tuple[Tensor, Tensor]:
     if corners.ndim != 2 or corners.shape[1] != 2 or value.shape != corners.shape[:1]:
         raise ValueError(f"corners (n, 2) and a value for each are needed; got {tuple(corners.shape)} and {tuple(value.shape)}")
     value = value.to(corners)
+    if not (corners.isfinite().all() and value.isfinite().all()):
+        raise ValueError("corners and the values there are finite numbers; here are some that are NaN or infinite")
     value = value / value.abs().max().clamp(min=torch.finfo(value.dtype).tiny) if len(value) else value
     return corners, value.where(value.abs() > _noise(corners), 0.0)
 

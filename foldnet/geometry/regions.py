@@ -137,7 +137,7 @@ def _refuse(net, most: int, threads: int | None) -> None:
 
 
 def convex(window) -> np.ndarray:
-    """A convex polygon with its corners counter-clockwise; anything else is refused."""
+    """A convex polygon `(m, 2)` with its corners counter-clockwise; clockwise ones are turned round, all else is refused."""
     corners = np.array(window, dtype=np.float64)
     if corners.ndim != 2 or corners.shape[1] != 2 or len(corners) < 3 or not np.isfinite(corners).all():
         raise ValueError(f"a window is a convex polygon, at least three finite corners (m, 2); got shape {corners.shape}")
@@ -146,12 +146,11 @@ def convex(window) -> np.ndarray:
     scale = max(*map(abs, way), 1e-300)
     way = [w / scale for w in way]
     turn = [a.conjugate() * b for a, b in pairwise([*way, way[0]])]  # as complex numbers: their angles
-    if all(t.imag < 0 for t in turn):
-        return np.ascontiguousarray(corners[::-1])
-    around = sum(map(phase, turn)) if all(t.imag > 0 for t in turn) else np.inf
+    backwards = all(t.imag < 0 for t in turn)
+    around = abs(sum(map(phase, turn))) if backwards or all(t.imag > 0 for t in turn) else np.inf
     if not around < 2 * np.pi + 1e-6:
         raise ValueError("a window is convex, with its corners in order around it and none on the line between two others")
-    return corners
+    return np.ascontiguousarray(corners[::-1]) if backwards else corners
 
 
 def _complex(net: ReLUNet, sheet: Sheet, widths, frame: int) -> Complex:

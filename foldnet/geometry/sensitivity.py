@@ -120,6 +120,8 @@ def explained(projection: Tensor, output: Tensor, bins: int = 40) -> Tensor:
     predicted by the curve of the other half, so that a direction that explains nothing gets 0 and not more.
     """
     projection, output = torch.broadcast_tensors(projection.double(), output.double())
+    if bins < 2:
+        raise ValueError(f"a curve joins the means of at least 2 bins; got {bins}")
     if projection.shape[-1] < 4 * bins:
         raise ValueError(f"{bins} bins need at least {4 * bins} points, two in a bin of each half; got {projection.shape[-1]}")
     halves = [(projection[..., k::2].contiguous(), output[..., k::2]) for k in (0, 1)]

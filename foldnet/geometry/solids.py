@@ -79,7 +79,8 @@ def facets(points) -> tuple[np.ndarray, np.ndarray]:
 def crossings(net: ReLUNet, directions) -> np.ndarray:
     """How far from 0 the rays in some directions `(k, n)` first reach the boundary of the class of 0, `(k,)`; inf if never.
 
-    For networks with one hidden layer: between the places where its neurons switch the output is straight along a ray.
+    It is in lengths of each direction: the distance, for unit vectors. For networks with one hidden layer: between the places
+    where its neurons switch the output is straight along a ray.
     """
     w, b, _, _ = _parts(net)
     d = np.asarray(directions, dtype=float)

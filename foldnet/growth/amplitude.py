@@ -28,11 +28,14 @@ class Amplitude:
 
 
 def line_search(loss_of: Callable[[Tensor], Tensor], zero: Tensor, least=2.0**-14, most=2.0**10, refine: int = 20) -> Amplitude:
-    """The amplitude in {0} or [least, most] with the smallest loss, for each network by itself; the same on every call.
+    """The amplitude between 0 and twice `most` with the smallest loss, for each network by itself; the same on every call.
 
-    `loss_of` maps amplitudes `(*batch,)` to losses `(*batch,)`; `zero` are zeros of that shape. First the powers of 2, then a
-    golden section around the best of them; the best amplitude ever looked at is returned, 0 among them. (S1-alg-amplitude)
+    `loss_of` maps amplitudes `(*batch,)` to losses `(*batch,)`; `zero` are zeros of that shape. First `least`, doubled up to
+    `most`, then a golden section of `refine` steps between half and twice the best of them; the best amplitude ever looked at is
+    returned, 0 among them. (S1-alg-amplitude)
     """
+    if not 0 < least <= most:
+        raise ValueError(f"amplitudes are looked at from least > 0 up to most; got least={least} and most={most}")
     start = loss_of(zero)
     if not start.isfinite().all():
         raise ValueError("the loss at amplitude 0 is not finite: there is nothing to compare with")
@@ -71,6 +74,8 @@ def best_amplitude(
     `update="only"` searches the amplitude of the old weights' best move instead, without new neurons; a number or tensor
     `(*batch,)` is that amplitude, applied already. Only what lies beyond the layer is computed again at each look.
     """
+    if isinstance(update, str) and update != "only":
+        raise ValueError(f"update is 'only', an amplitude, or None; got {update!r}")
     x, y = data(net, x, y, loss)
     below, here, z = around(net, layer, x)
     move = affine(here, new.update.weights, new.update.bias)

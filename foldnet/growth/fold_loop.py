@@ -35,7 +35,10 @@ class Stage:
 
 @dataclass(frozen=True, eq=False)
 class Growth:
-    """The stages of a growth and, for each network `(*batch,)`, the stage at which the rule of `grow_by_folding` stopped it."""
+    """The stages of a growth and, for each network `(*batch,)`, the stage at which the rule of `grow_by_folding` stopped it.
+
+    `why` is the first of "accuracy", "no gain" and "width" that some network met at the last stage.
+    """
 
     stages: list[Stage]
     stop: Tensor

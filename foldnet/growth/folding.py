@@ -73,7 +73,7 @@ def fold(net, x, y, seed: int = 0, size: float = 0.1, angle: float = np.pi / 4, 
     flat = net if batch else _batch_of_one(net)
     flat = flat.with_vector(flat.vector().reshape(count, -1))
     x = net.points(x).expand(*batch, -1, -1).reshape(count, -1, net.sizes[0])
-    y = labels(net, y)
+    y = labels(net, y, x.shape[1])
     y = y.expand(*batch, x.shape[1]).reshape(count, -1)
     return _reshaped(_fold(flat, x, y, seed, size, angle, clusters), batch)
 

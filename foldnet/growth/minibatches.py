@@ -14,17 +14,17 @@ from ..nets import Network
 from ..training.adam import BETAS, adam
 from ..training.capture import captured
 from ..training.gradient import Flat
-from ..training.losses import output_gradient
-from ..training.problem import data, flat
+from ..training.losses import LOSSES, output_gradient
+from ..training.problem import data, flat, one_of
 
 
 class Training:
     """Adam on minibatches, for every network of a batch `(B,)`, each with its own order of the data; any kind of `Network`.
 
     The state is the subject here: `net` is the networks of now, `train` goes on, and `become` exchanges them for wider ones.
-    Points, targets and `loss` as in `fit`; `batch_size=None` takes all points in every step. Network b draws its orders from
-    `numpy.random.default_rng([seeds[b], epoch])`, so it trains the same alone as beside others. On a GPU one step is captured as
-    a CUDA graph and replayed.
+    Points, targets and `loss` as in `fit`; `batch_size=None` takes all points in every step. Points that do not fill a last
+    minibatch are left out of that epoch. Network b draws its orders from `numpy.random.default_rng([seeds[b], epoch])`, so it
+    trains the same alone as beside others. On a GPU one step is captured as a CUDA graph and replayed.
     """
 
     def __init__(
@@ -36,9 +36,10 @@ class Training:
         self.seeds = list(range(*net.batch_shape)) if seeds is None else list(seeds)
         if len(self.seeds) != net.batch_shape[0]:
             raise ValueError(f"{net.batch_shape[0]} networks need as many seeds; got {len(self.seeds)}")
+        one_of("loss", loss, LOSSES)  # a function would have no slope here
         self.x, self.y = (flat(value, net) for value in data(net, x, y, loss))
         self.points = self.x.shape[1]
-        self.whole, self.batch_size = batch_size is None, batch_size or self.points
+        self.whole, self.batch_size = batch_size is None, self.points if batch_size is None else batch_size
         if not 1 <= self.batch_size <= self.points:
             raise ValueError(f"a minibatch has 1 to {self.points} points here; got {batch_size}")
         self.loss, self.lr, self.betas, self.done = loss, lr, betas, 0

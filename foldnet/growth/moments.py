@@ -17,9 +17,10 @@ STRIP = 112  # columns at a time in `gram`; 64 and 196 are no faster
 class SecondMoment:
     """A factor of S = B'B / n, the second moment of the inputs `B` `(*batch, n, in)` of a layer with a constant 1 appended.
 
-    It stands for W `(*batch, in + 1, r)` with W'SW = identity and WW' = S^+, also where S is singular; columns beyond the rank
-    are 0. `factor` is W itself or, with `live` `(*batch, in + 1)`, Cholesky's factor L of S, which is not inverted: then
-    W = L'^-1 with 0 for the inputs that are not live. `rank` is `(*batch,)`. Where all networks share B there are no batch axes.
+    It stands for W `(*batch, in + 1, r)` with S WW' S = S, also where S is singular; W'SW is the identity but for the columns
+    beyond the rank, which are 0. `factor` is W itself or, with `live` `(*batch, in + 1)`, Cholesky's factor L of S, which is not
+    inverted: then W = L'^-1 with 0 for the inputs that are not live. `rank` is `(*batch,)`. Where all networks share B there are
+    no batch axes.
     """
 
     factor: Tensor

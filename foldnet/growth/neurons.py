@@ -59,7 +59,8 @@ def optimal_neurons(
 ) -> NewNeurons:
     """The k neurons of hidden layer `layer` (0 is the first) that come closest to what the next layer asks for, at first order.
 
-    Points, targets and `loss` as in `desired_update`. Fewer than k are returned where no network of the batch has use for more
+    Points, targets and `loss` as in `desired_update`. `moment` is what `second_moment` found for this layer and these points, to
+    save the work; with `old="jointly"` it is not used. Fewer than k are returned where no network of the batch has use for more
     (`rank`; none at all where nothing is left to gain), and all of use for `k=None`. `old` says what the old outgoing
     weights do meanwhile: they move `"first"` and the neurons serve what is left (the paper's two steps), they move `"jointly"`
     (the true minimum over both), or they are `"kept"`. Of each pair +-(incoming, outgoing), equal in the linear theory, the one

@@ -35,7 +35,10 @@ ACTIVATIONS = {
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SmoothNet(Network):
-    """A fully connected network with a named activation, or a batch of them; in all else a `ReLUNet`.
+    """A fully connected network with a named activation, or a batch of them.
+
+    It has what every `Network` has, and not `pattern`, `jacobian` and `to_sequential` of a `ReLUNet`. `fit` does not train it;
+    `growth.minibatches.Training` does.
 
     `activation` is a key of `ACTIVATIONS`: functions with value 0 at 0. `"softplus"` is shifted by log 2 to pass through
     0; `"selu"` has two slopes at 0, 1.758 on the left and 1.051 on the right.

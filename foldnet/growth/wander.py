@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ..training.problem import one_of
 from .folding import Fold
 
 HOLD = ("nothing", "old", "row", "old and row")
@@ -69,6 +70,9 @@ def follow(nets, x, y, marks, lr: float = 1e-2, hold: str = "nothing", optimizer
 
     Labels `(n,)`, two outputs; the mean cross-entropy of their softmax; Adam, or plain gradient descent ("gd").
     """
+    if nets.sizes[-1] != 2:
+        raise ValueError(f"networks with two outputs are followed; got a {nets}")
+    one_of("optimizer", optimizer, ("adam", "gd"))
     marks = set(map(int, marks))
     x = torch.as_tensor(x, dtype=nets.dtype, device=nets.device)
     y = torch.nn.functional.one_hot(torch.as_tensor(y, device=nets.device), 2).to(nets.dtype)

@@ -6,6 +6,7 @@ the script. Where scripts do not run (on paper, on GitHub) the picture is what o
 
 from __future__ import annotations
 
+import copy
 import functools
 import html
 import json
@@ -55,7 +56,7 @@ class live:
         self.given = {key: _plain(value) for key, value in state.items()}
         _fits(name, self.given, figures()[name]["defaults"])
         begin, draw = STILLS[name]
-        self.state = {**figures()[name]["defaults"], **_rounded(begin(self.given)), **self.given}
+        self.state = copy.deepcopy({**figures()[name]["defaults"], **_rounded(begin(self.given)), **self.given})
         self.still = draw(self.state)
         self.html = _HOST.format(
             name=name, hash=self.hash, still=self.still, script=script(name), state=json.dumps(self.state).replace("</", "<\\/")

@@ -172,6 +172,8 @@ def begin_depth(given: dict) -> dict:
     seeds this is a lively one, whose chosen neuron lies above zero in view, with three turns: let down, it bears breakpoints.
     """
     hidden, scale = given.get("hidden", [6, 6, 6]), given.get("scale", 0.7)
+    if not hidden:
+        raise ValueError(f"the figure needs at least one hidden layer, as hidden=[6, 6]; got hidden={hidden}")
     chosen = {"layer": min(2, len(hidden) - 1), "neuron": min(4, hidden[-1] - 1), "scale": scale}
     if "theta" in given or given.get("start") == "fan":
         return chosen

@@ -133,7 +133,7 @@ def deep_pieces(net: ReLUNet) -> Pieces:
 
 
 def movement(f: DeepSpline, layers: int, low: float, high: float) -> dict[str, Tensor]:
-    """What the breakpoints do along the first axis of the batch (time, networks): four tensors `(networks, layers)`.
+    """What breakpoints do in time: four tensors `(networks, layers)`, for a batch `(times, networks)` of so many hidden `layers`.
 
     From one time to the next, a neuron with as many breakpoints as before has moved them, in order: `moves` counts those that
     stay in [low, high], `distance` is how far they went together. Otherwise some were born or died: `births` and `deaths`,

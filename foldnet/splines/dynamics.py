@@ -57,8 +57,11 @@ def squared_weight(beta: Tensor, mu: Tensor, constant: Tensor) -> Tensor:
 def integrate(net: ReLUNet, x, y, time: float, steps: int, every: int = 1) -> tuple[Tensor, Spline]:
     """Gradient flow computed in (beta, mu) alone, weights never formed: times `(K,)` and splines with a first axis of K.
 
-    Heun's method with equal steps. What the laws need of the weights comes from the conserved quantity. (S3-thm-5)
+    Heun's method with equal steps; each `every`-th state is kept, the first included. What the laws need of the weights comes
+    from the conserved quantity. (S3-thm-5)
     """
+    if min(steps, every) < 1:
+        raise ValueError(f"steps and every are whole numbers from 1 on; got {steps} and {every}")
     f, constant, step = spline(net), conserved(net), time / steps
     x, y = pairs(x, y, like=net)
     _moving(net.weights[0])

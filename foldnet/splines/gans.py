@@ -80,12 +80,14 @@ class Games:
         return [self.x, self.y, self.squares, self.count]
 
     def generator(self) -> ReLUNet:
+        """The generators as they are now, `(N,)`."""
         k, h, d, _ = self.sizes
-        return unpacked(self.x, k, h, d)
+        return unpacked(self.x.clone(), k, h, d)
 
     def discriminator(self) -> ReLUNet:
+        """The discriminators as they are now, `(N,)`."""
         _, _, d, width = self.sizes
-        return unpacked(self.y, d, width, 1)
+        return unpacked(self.y.clone(), d, width, 1)
 
     # ---- derivatives ---------------------------------------------------------------------------------------------------
 
@@ -157,7 +159,11 @@ class Games:
         inner: int = INNER,
         decay: float = DECAY,
     ) -> None:
-        """Both players move at once, with one rate; with `ridge` the discriminator follows its ridge as well, damped."""
+        """Both players move at once, with one rate; with `ridge` the discriminator follows its ridge as well, damped.
+
+        Data and noise `(N, n, .)` have a 1 at the end of each point, as for `look`; `play_on` adds it. `inner` and `guarded` are
+        `rounds` and `guarded` of `damped_solve`, `decay` is that of RMSprop.
+        """
         seen = self.look(real, noise)
         both = torch.cat(self.gradients(seen), 1)
         self.squares.mul_(decay).addcmul_(both, both, value=1 - decay)

@@ -46,6 +46,7 @@ def laplace_scale(beta, sigma_w: float, sigma_b: float, sigma_v: float) -> np.nd
 
 def cell_probabilities(beta_edges, mu_edges, sigma_w: float, sigma_b: float, sigma_v: float) -> np.ndarray:
     """How likely (breakpoint, delta-slope) is in each cell of a grid: Gauss rule in beta, exact in mu. (S3-fig-joint-density)"""
+    beta_edges = np.asarray(beta_edges, dtype=float)
     nodes, weights = np.polynomial.legendre.leggauss(20)
     half, middle = np.diff(beta_edges) / 2, (beta_edges[1:] + beta_edges[:-1]) / 2
     beta = middle[:, None] + half[:, None] * nodes

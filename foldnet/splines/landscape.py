@@ -2,6 +2,7 @@
 
 The loss is half the sum of squared residuals, eps_n = y_n - f(x_n). Weights come in the order of `ReLUNet.vector()`, that is
 w, b, v (each of length H) and the output bias; splines in the order breakpoints, delta-slopes, offset.
+For a neuron i, 1_i is 1 on the data points at which it is active and 0 elsewhere, and x_i is x times 1_i.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ def gradients(f: Value, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def second_derivatives(f: Value, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """H_xx, H_yx and H_yy of f at a point, as matrices."""
+    """H_xx, H_yx and H_yy of f at a point x `(n,)`, y `(m,)`, as matrices."""
     x, y = x.detach().requires_grad_(), y.detach().requires_grad_()
     first = torch.autograd.grad(f(x, y), (x, y), create_graph=True)
     rows = lambda g, by: [_row(e, by) for e in g]  # noqa: E731
@@ -47,8 +47,8 @@ def curvature(f: Value, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
 def is_local_minimax(f: Value, x: Tensor, y: Tensor, tol: float = 1e-6) -> bool:
     """Whether the gradient vanishes (up to `tol`), y sits on a maximum, and x on a minimum of what y's answer leaves."""
     still = max(float(g.abs().max()) for g in gradients(f, x, y)) <= tol
-    alone, answered = curvature(f, x, y)
-    return still and bool((alone < 0).all() and (answered > 0).all())
+    alone = torch.linalg.eigvalsh(second_derivatives(f, x, y)[2])  # first: where one of them is 0, y has no single answer
+    return still and bool((alone < 0).all()) and bool((curvature(f, x, y)[1] > 0).all())
 
 
 def ridge_correction(f: Value, x: Tensor, y: Tensor, direction: Tensor, damping: float = 0.0) -> Tensor:

@@ -3,7 +3,6 @@ has to do with how steep it is. (splines/gans)"""
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import torch
@@ -126,6 +125,10 @@ def staircase(count: int, spacing: float, steep: float, scale: float = 1.0) -> R
         raise ValueError(f"a staircase has two modes or more and rises; got {count} modes and slope {steep}")
     levels = torch.special.ndtri(torch.arange(1, count, dtype=torch.float64) / count) * scale
     half = spacing / (2 * steep)
+    if (levels.diff() < 2 * half).any():
+        raise ValueError(
+            f"steps of slope {steep} run into each other: {count} modes at a distance of {spacing} need a steeper one"
+        )
     places = torch.stack([levels - half, levels + half], -1).flatten()
     bends = torch.tensor([steep, -steep], dtype=torch.float64).repeat(count - 1)
     low = torch.tensor([-spacing * (count - 1) / 2], dtype=torch.float64)
@@ -134,8 +137,10 @@ def staircase(count: int, spacing: float, steep: float, scale: float = 1.0) -> R
 
 def lost_by_staircase(count: int, gap: float, steep: float, scale: float = 1.0) -> float:
     """The share of noise that the staircase loses in its gaps, exactly: a window of width gap / steep around each step."""
+    if count < 2 or not (steep > 0 and scale > 0):
+        raise ValueError(f"two modes or more, a slope above 0 and a scale above 0 are needed; got {count}, {steep} and {scale}")
     levels = torch.special.ndtri(torch.arange(1, count, dtype=torch.float64) / count)
     half = gap / (2 * steep * scale)
-    if steep <= 0 or not math.isfinite(half):
-        raise ValueError(f"a slope above 0 is needed; got {steep}")
+    if (levels.diff() < 2 * half).any():
+        raise ValueError(f"windows of width {gap / steep:g} around the steps overlap: a steeper staircase is needed")
     return float((_normal(levels + half) - _normal(levels - half)).sum())

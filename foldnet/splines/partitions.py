@@ -105,9 +105,10 @@ def simulate(points: int, breakpoints: int, model: str = "random", draws: int = 
 
 
 def _sizes(points: int, breakpoints: int, model: str) -> tuple[int, int]:
-    if points < 1 or breakpoints < 0:
+    if int(points) != points or int(breakpoints) != breakpoints or points < 1 or breakpoints < 0:
         raise ValueError(
-            f"at least one data point and no negative number of breakpoints are needed; got {points} and {breakpoints}"
+            "at least one data point and no negative number of breakpoints are needed, in whole numbers; "
+            f"got {points} and {breakpoints}"
         )
     if model not in MODELS:
         raise ValueError(f"breakpoints come on a 'grid' or at 'random' places; got {model!r}")

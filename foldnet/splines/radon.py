@@ -170,7 +170,7 @@ class Polyharmonic:
 
 
 def polyharmonic(x, y, lam: float = 2.0) -> Polyharmonic:
-    """The limit of least-norm fits by networks with evenly spread creases and a free polynomial of degree below lambda.
+    """The limit of least-norm fits by networks with evenly spread creases and a free polynomial of degree below lambda - 1/2.
 
     Points `x` `(n, D)` and their values `(n,)`. For D = 1 and ReLU this is the natural cubic spline. (S3-fig-2d-gap)
     """
@@ -190,7 +190,7 @@ def polyharmonic(x, y, lam: float = 2.0) -> Polyharmonic:
 
 
 def monomials(x, lam: float) -> Tensor:
-    """All monomials of degree below lambda - 1/2, rounded up, at the points `(n, D)`: `(n, how many)`."""
+    """All monomials of degree below lambda - 1/2 at the points `(n, D)`: `(n, how many)`."""
     (x,) = tensors(x)
     most = math.ceil(lam - 0.5) - 1
     columns = [

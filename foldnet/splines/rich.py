@@ -27,7 +27,7 @@ def start(width: int, reach: float, alpha, seed: int = 0) -> ReLUNet:
 
 
 def bends(net: ReLUNet, edges) -> Tensor:
-    """`(*batch, cells)`: by how much the slope changes in each cell between neighbouring `edges`, all neurons there together."""
+    """`(*batch, cells)`: by how much the slope changes between neighbouring `edges`, in order; the left one does not belong."""
     f, (edges,) = spline(net), tensors(edges, like=net)
     cell = torch.bucketize(f.breakpoints.contiguous(), edges) - 1
     inside = (cell >= 0) & (cell < len(edges) - 1)

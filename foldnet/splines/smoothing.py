@@ -43,12 +43,15 @@ def grid(width: int, reach: float, kind: str = "middles", facing: str = "right",
 def minimum_norm(x, y, breakpoints, orientations=1.0, affine: bool = False, start=None) -> Spline:
     """The interpolant of the data with the smallest sum of squared delta-slopes: where gradient flow from 0 ends.
 
-    `y` is `(*batch, N)`. With `affine` a free, unpenalized a + bx is added. With a `start`, `(*batch, H)`, the sum of squared
-    *changes* is smallest instead: gradient flow from there ends there. (S3-thm-6-minnorm, S3-cor-4-cubic-spline)
+    `x` is `(N,)`, `y` `(*batch, N)`, `breakpoints` and `orientations` `(H,)`. With `affine` a free, unpenalized a + bx is added.
+    With a `start`, `(*batch, H)`, the sum of squared *changes* is smallest instead: gradient flow from there ends there.
+    (S3-thm-6-minnorm, S3-cor-4-cubic-spline)
     """
     x, y = ordered(x, y)
     dtype, x, y = x.dtype, x.double(), y.double()  # a rank is not decided in single precision
     beta, s, start = tensors(breakpoints, orientations, 0.0 if start is None else start, like=x)
+    if beta.ndim != 1:
+        raise ValueError(f"breakpoints are one list (H,) for all data; got shape {tuple(beta.shape)}")
     s, start = s.expand_as(beta), start.expand(torch.broadcast_shapes(start.shape, beta.shape))
     phi = hinges(x, beta, s)
     line = torch.stack([torch.ones_like(x), x], 1)[:, : 2 * affine]
@@ -92,9 +95,11 @@ class Limit:
         return self.weights @ kernel(self.x, t, self.reach, self.facing) + self.line[..., :1] + self.line[..., 1:] * t
 
     def second(self, t) -> Tensor:
-        """The second derivative, `(*batch, n)`: the density of the delta-slopes."""
-        gap = self.x.unsqueeze(-1) - tensors(t, like=self.x)[0]
-        return self.weights @ {"right": gap.clamp(min=0), "left": (-gap).clamp(min=0), "both": gap.abs()}[self.facing]
+        """The second derivative, `(*batch, n)`: the density of the delta-slopes, 0 beyond the reach."""
+        (t,) = tensors(t, like=self.x)
+        gap = self.x.unsqueeze(-1) - t
+        sides = {"right": gap.clamp(min=0), "left": (-gap).clamp(min=0), "both": gap.abs()}
+        return (self.weights @ sides[self.facing]).where(t.abs() <= self.reach, 0.0)
 
 
 def kernel(x, t, reach: float, facing: str = "right") -> Tensor:
@@ -102,9 +107,14 @@ def kernel(x, t, reach: float, facing: str = "right") -> Tensor:
     _one_of("facing", facing, FACING)
     x, t = tensors(x, t)
 
-    def facing_right(x, t):
-        low, high = torch.minimum(x, t).add(reach).clamp(min=0), torch.maximum(x, t) + reach
+    def from_the_left(low, high):
+        """The integral over all beta above -reach, of points at `low` and `high` from there."""
+        low = low.clamp(min=0)
         return low**2 * (3 * high - low) / 6
+
+    def facing_right(x, t):
+        low, high = torch.minimum(x, t) + reach, torch.maximum(x, t) + reach
+        return from_the_left(low, high) - from_the_left(low - 2 * reach, high - 2 * reach)
 
     right, left = facing_right(x.unsqueeze(-1), t), facing_right(-x.unsqueeze(-1), -t)
     return {"right": right, "left": left, "both": right + left}[facing]
@@ -135,6 +145,7 @@ def boundary_spline(x, y, reach: float, facing: str = "right", affine: bool = Fa
     """
     from scipy.interpolate import BSpline, CubicSpline
 
+    _one_of("facing", facing, FACING)
     x, y = (a.numpy(force=True) for a in ordered(x, y))
     if affine:
         return _straight_to(reach, _straight_to(-reach, CubicSpline(x, y, bc_type="natural"), "natural"), "natural")

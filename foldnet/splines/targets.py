@@ -45,7 +45,10 @@ TARGETS = {
 
 
 def data(names: Iterable[str], count: int, device=None) -> tuple[Tensor, Tensor]:
-    """Evenly spaced points, both ends included, and values of some targets, `(targets, count)` each."""
+    """Evenly spaced points, both ends included, and values of some targets of `TARGETS`, `(targets, count)` each."""
+    names = (names,) if isinstance(names, str) else tuple(names)
+    if unknown := [name for name in names if name not in TARGETS]:
+        raise ValueError(f"targets are {', '.join(TARGETS)}; got {unknown[0]!r}")
     functions, reaches = zip(*(TARGETS[name] for name in names))
     x = torch.stack([torch.linspace(-reach, reach, count, dtype=torch.float64, device=device) for reach in reaches])
     return x, torch.stack([f(row) for f, row in zip(functions, x)])

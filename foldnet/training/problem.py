@@ -45,6 +45,8 @@ def checked(net, x, y, *, loss, optimizer, lr, epochs, batch_size=None, until=No
     """The problem that `foldnet.train.fit` describes, with its arguments, or a sentence about what is wrong with them."""
     if not isinstance(net, ReLUNet):
         raise ValueError(f"fit trains ReLU networks; for a {net} take torch.optim or foldnet.growth.minibatches")
+    if 0 in net.batch_shape:
+        raise ValueError(f"there is no network to train in a {net}")
     epochs = count("epochs", epochs, 0)
     one_of("loss", loss, LOSSES)
     one_of("optimizer", optimizer, OPTIMIZERS)

@@ -117,7 +117,9 @@ def test_half_spaces_and_squares():
     assert [len(squares(n)) for n in (2, 3, 4)] == [1, 6, 24]
 
 
-@pytest.mark.parametrize(("n", "width", "leak", "solvable"), [(2, 1, 0, 0), (2, 2, 0, 1), (3, 1, "1/2", 0), (3, 2, "1/10", 1)])
+@pytest.mark.parametrize(
+    ("n", "width", "leak", "solvable"), [(1, 1, 0, 1), (2, 1, 0, 0), (2, 2, 0, 1), (3, 1, "1/2", 0), (3, 2, "1/10", 1)]
+)
 def test_how_many_nodes_parity_needs_in_any_direction(n, width, leak, solvable):
     assert parity_solvable(n, width, leak)[0] == bool(solvable)
 
@@ -130,6 +132,9 @@ def test_how_many_nodes_parity_needs_in_any_direction(n, width, leak, solvable):
         (lambda: layered_minterms("0110", 3), "divides"),
         (lambda: narrow([1, 1]), "duplicates"),
         (lambda: narrow([-1]), "right of the start"),
+        (lambda: narrow([1], first=0), "1 or -1; got 0"),
+        (lambda: ThresholdParity(4)(np.ones((2, 8))), r"rows of 4 zeros and ones are needed; got shape \(2, 8\)"),
+        (lambda: ThresholdParity(4)([[0, 1, 2, 1]]), "zeros and ones"),
         (lambda: parity_network(5, (2, 2)), "1 to 4 bits"),
         (lambda: log2_network_functions(3, []), "at least one node"),
         (lambda: functions_by_gates(5, 2), "1 to 4 inputs"),

@@ -68,6 +68,8 @@ def test_wide_layers_and_leaks_have_no_way_out():
     rng = np.random.default_rng(0)
     with pytest.raises(ValueError, match="no wider than its input"):
         power.way_out(whole_network((2, 3, 1), rng), (0, 0))
+    with pytest.raises(ValueError, match="a point of 2 coordinates is needed; got 1"):
+        power.way_out(whole_network((2, 2, 1), rng), (0,))
     net = whole_network((2, 2, 1), rng)
     with pytest.raises(ValueError, match="no wider than its input"):
         power.way_out(ExactNet(net.weights, net.biases, F(1, 10)), (0, 0))

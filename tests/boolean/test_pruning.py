@@ -188,3 +188,9 @@ def test_the_score_of_a_removal_is_one_over_its_loss(monkeypatch):
     found = list(pruning._judged(stack([net, net]), [1, 0, 0, 1], 1, states, [0, 0]))
     assert [number for number, *_ in found] == [0, 1], "both solve it"
     assert [score * loss for (_, score, _), loss in zip(found, result.final_loss.tolist())] == pytest.approx([1, 1])
+
+
+@pytest.mark.parametrize("layer", [-1, 2])
+def test_only_a_hidden_layer_can_go(layer):
+    with pytest.raises(ValueError, match=f"are 0 to 1; got {layer}"):
+        without_layer(ReLUNet.random((2, 2, 2, 1)), layer)

@@ -10,7 +10,7 @@ from scipy.stats import spearmanr
 from foldnet.boolean import difficulty, functions, swaps
 from foldnet.boolean.training import attempts
 from foldnet.data import Row, Stored, stored
-from foldnet.experiments import boolean_training, five_inputs, parity_width, xor_optima
+from foldnet.experiments import boolean_training, five_inputs, parity_width, swaps_classes, xor_optima
 
 
 @pytest.mark.parametrize(("width", "leak"), [(1, "0"), (1, "1/2"), (2, "0"), (2, "1/10")])
@@ -106,6 +106,7 @@ def test_measures_of_five_inputs_are_made_once_and_kept(monkeypatch, tmp_path):
     again = five_inputs.table_of_measures()
     five_inputs.table_of_measures.cache_clear()
     assert known.keys() == again.keys() == {"number", *five_inputs.NAMES}
+    assert not any(column.flags.writeable for column in (*known.values(), swaps_classes.chosen_orders(3)))
     assert all(np.array_equal(known[k], again[k]) for k in known)
     assert known["swaps"].tolist() == [swaps.swaps(int(f), 5) for f in (1, 27030, 2**31)]
 

@@ -98,6 +98,8 @@ def test_images_are_normalised_and_digits_are_scaled_up_and_repeated(few):
 def test_the_book_keeps_networks_in_few_bytes():
     with pytest.raises(sets.DataMissing, match="sweep image_nets"):
         run.networks("dense", "mnist", "sgd")
+    with pytest.raises(ValueError, match="optimizer is one of 'sgd', 'adamw'; got 'adam'"):
+        run.networks("dense", "mnist", "adam")
     with pytest.raises(sets.DataMissing, match="keep"):
         run.network("dense", "mnist", "sgd")
     for data in run.DATA:

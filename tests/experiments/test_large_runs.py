@@ -400,6 +400,8 @@ def test_the_command_says_what_it_would_do(capsys):
     assert "weight_scale: 1 cells" in capsys.readouterr().out
     assert main(["sweep", "weight_scale", "--only", "optimizer=gd", "--store"]) == 2
     assert "a part of a run is not stored" in capsys.readouterr().err
+    assert main(["swaps", "--classes", "2", "--inputs", "3"]) == 2
+    assert "not with --classes; got --inputs 3" in capsys.readouterr().err
 
 
 def test_a_line_now_and_then_where_there_is_no_terminal(tmp_path, capfd, monkeypatch):

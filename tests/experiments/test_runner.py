@@ -265,3 +265,11 @@ def test_bad_input_gets_one_sentence(tmp_path):
         runner.run([{"n": 1}], lambda n: {"mean loss": 1}, tmp_path / "y.jsonl", progress=False)
     with pytest.raises(ValueError, match="no run is named 'nothing'"):
         _command.command("nothing")
+    with pytest.raises(ValueError, match="no run is named 'image_measures'"):
+        _command.command("image_measures")
+    assert {"race", "swaps_orders", "xor_optima"} <= _command.experiments().keys()
+
+
+def test_cells_may_come_one_after_another(tmp_path):
+    result = runner.run(iter(CELLS[:2]), square, tmp_path / "x.jsonl", progress=False)
+    assert [row.cell for row in result.rows] == CELLS[:2]

@@ -94,6 +94,12 @@ def test_the_angle_of_a_kink_is_the_angle_between_two_boundary_normals(out, leak
     assert seen > 5
 
 
+def test_one_point_stands_for_all_networks():
+    places = kinks(ReLUNet.random((2, 4, 2), batch=3, init="he", seed=3))
+    for many, one in zip(places.nearest(torch.tensor([[0.2, -0.1]] * 3, dtype=torch.float64)), places.nearest([0.2, -0.1])):
+        assert torch.equal(many, one)
+
+
 def test_creases_of_a_flat_unit_and_of_bad_input():
     straight = ReLUNet([[[1.0, 0.0], [0.0, 1.0]], [[1.0, 0.5], [0.0, 0.5]]], [[1.0, 0.0], [0.0, 1.0]])
     assert len(creases(straight)) == 0  # the second unit adds the same to both classes: no fold

@@ -41,6 +41,12 @@ def test_coefficients_are_autograds(name):
         torch.testing.assert_close(compare.coefficients(compare.one_output(net, j), X)[0], rows[j])
 
 
+def test_there_are_no_outputs_beyond_the_last():
+    for output in (-1, 3):
+        with pytest.raises(ValueError, match=f"numbered 0 to 2; got {output}"):
+            compare.one_output(NETS["dense"], output)
+
+
 def test_fingerprints_tell_patterns_apart():
     patterns = pattern(NETS["dense"], X)
     classes = np.unique(patterns.numpy(), axis=0, return_inverse=True)[1].ravel()

@@ -64,6 +64,25 @@ def test_cones_of_lines_and_of_coordinate_planes(m):
     assert count_faces(np.eye(m, dtype=int)) == 3**m
 
 
+def test_forms_are_taken_exactly_and_zeros_cut_nothing():
+    assert count_faces([[Fraction(1, 2), 0], [0, Fraction(1, 3)]]) == count_faces([[0.5, 0], [0, 0.25]]) == 9
+    assert count_faces([[0, 0], [1, 0]]) == 3
+    assert count_faces([[0, 0]]) == count_faces(np.zeros((0, 2))) == 1
+    with pytest.raises(ValueError, match=r"as there are dimensions; got \[1, 2\]"):
+        count_faces([[1], [1, 2]])
+
+
+def test_a_neuron_needs_all_its_weights():
+    for short in (
+        [[[1, 0]], [0, 0], [1, 1]],
+        [[[1, 0], [0, 1]], [0], [1, 1]],
+        [[[1, 0], [0, 1]], [0, 0], [1]],
+        [[[1]], [0], [1]],
+    ):
+        with pytest.raises(ValueError, match="a row of two weights, a bias and a push"):
+            fences(*short, 1)
+
+
 def test_every_sign_vector_is_found_once():
     forms = [[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 1], [1, -1, 0], [2, 0, 0]]
     found = sign_vectors(forms, 4)

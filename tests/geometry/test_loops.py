@@ -77,6 +77,11 @@ def test_the_hull_has_scipys_corners_and_lines_enclose_as_triangles_do(seed, n):
         assert enclosed(w, b) == any(holds(*three) for three in combinations(range(n), 3))
 
 
+def test_the_hull_of_equal_points_has_one_corner():
+    assert [hull(np.ones((n, 2))) for n in range(4)] == [0, 1, 1, 1]
+    assert hull(np.array([[0.0, 0], [0, 0], [1, 0], [1, 0], [0, 1], [0, 1]])) == 3
+
+
 def test_bounds_are_those_of_the_papers():
     assert [arrangement(n) for n in (1, 2, 3, 4)] == [2, 4, 7, 11]
     assert most_regions((2, 5, 1)) == arrangement(5)

@@ -60,7 +60,7 @@ def test_the_two_parts_make_up_the_polygon(count, seed, angle, shift, size):
         (SQUARE, [0.0, -1, -2, -1], [], []),  # only a corner is not negative
         (SQUARE, [0.0, 1, 2, 1], SQUARE.tolist(), []),
         (SQUARE, [0.0, 1, 0, -1], [[0, 0], [1, 0], [1, 1]], [[0, 0], [1, 1]]),  # through two corners
-        (SQUARE, [0.0, 0, 0, 0], [], None),
+        (SQUARE, [0.0, 0, 0, 0], [], []),  # 0 everywhere is no segment
         (SQUARE, [1.0, 1, 1, 1], SQUARE.tolist(), []),
         (SQUARE, [-1.0, -1, -1, -1], [], []),
         (SQUARE, [1e-17, 1, 1, -1e-17], SQUARE.tolist(), [[0, 0], [0, 1]]),  # rounding is not a sliver
@@ -80,8 +80,7 @@ def test_the_two_parts_make_up_the_polygon(count, seed, angle, shift, size):
 )
 def test_degenerate_cases(corners, value, part, cut):
     assert clip(corners, value).tolist() == part
-    if cut is not None:
-        assert sorted(chord(corners, value).tolist()) == sorted(cut)
+    assert sorted(chord(corners, value).tolist()) == sorted(cut)
 
 
 def test_dtype_is_kept_and_bad_shapes_are_refused():
@@ -89,3 +88,8 @@ def test_dtype_is_kept_and_bad_shapes_are_refused():
     assert chord(SQUARE.float(), [-1, 1, 1, -1]).dtype == torch.float32
     with pytest.raises(ValueError, match=r"corners \(n, 2\) and a value for each"):
         clip(SQUARE, [1.0, 2.0])
+    for function in (clip, chord):
+        with pytest.raises(ValueError, match="NaN or infinite"):
+            function(SQUARE, [1.0, math.nan, -1, -1])
+        with pytest.raises(ValueError, match="NaN or infinite"):
+            function([[0.0, 0], [math.inf, 0], [0, 1]], [1.0, -1, -1])

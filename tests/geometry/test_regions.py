@@ -16,6 +16,7 @@ from foldnet.boolean.constructions import wrong_corners
 from foldnet.experiments.region_cost import network
 from foldnet.geometry import _sheet
 from foldnet.geometry import regions as R
+from foldnet.geometry.cells import count_regions
 from foldnet.geometry.regions import boundary, chains, decision, on_plane, plane_through, regions
 from foldnet.nets import ReLUNet
 from tests.geometry.rational import area, faces
@@ -306,8 +307,9 @@ def test_bad_input_gets_one_sentence():
         with pytest.raises(ValueError, match="a window is"):
             regions(net, window)
     star = [(np.cos(a), np.sin(a)) for a in 4 * np.pi * np.arange(5) / 5]
-    with pytest.raises(ValueError, match="a window is convex"):
-        regions(net, star)
+    for around in (star, star[::-1]):
+        with pytest.raises(ValueError, match="a window is convex"):
+            regions(net, around)
     with pytest.raises(ValueError, match="on one line"):
         plane_through([0, 0, 0], [1, 1, 1], [2, 2, 2])
     with pytest.raises(ValueError, match="point in different directions"):
@@ -332,6 +334,11 @@ def test_bad_input_gets_one_sentence():
         regions(net, most=5, threads=0)
     with pytest.raises(ValueError, match="two inputs"):
         regions(torch.nn.Linear(2, 1))
+    for reach in (0.0, -1.0, np.nan, np.inf):
+        with pytest.raises(ValueError, match="reach of a cube is positive and finite"):
+            count_regions(net, reach)
+    with pytest.raises(ValueError, match="more than most=50 regions"):
+        count_regions(ReLUNet.random((4, 200, 1)), 100.0, most=50)  # without counting the millions
     clockwise = regions(net, R.SQUARE[::-1])
     assert len(clockwise) == len(regions(net))
 
@@ -346,6 +353,17 @@ def test_faces_where_all_outputs_are_equal_have_the_first_class_and_no_boundary_
         assert np.array_equal(winner, out.argmax(1)), seed
         tied += int((out[:, 0] == out[:, 1]).sum())
     assert tied > 20
+
+
+def test_what_is_kept_of_a_complex_cannot_be_overwritten():
+    c = regions(ReLUNet.random((2, 3, 1), seed=1))
+    for kept in (c.pattern, c.areas):
+        with pytest.raises(ValueError, match="read-only"):
+            kept[0] = 0
+    slopes, offsets = c.maps()
+    for some in ([1], slice(1, 2), np.arange(len(c)) == 1):
+        assert np.array_equal(c.maps(some)[0], slopes[1:2])
+        assert np.array_equal(c.maps(some)[1], offsets[1:2])
 
 
 def test_a_network_that_is_being_trained_can_be_drawn():

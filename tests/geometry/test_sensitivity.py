@@ -112,6 +112,8 @@ def test_explained_variance_against_a_plain_loop():
     expected = 1 - left / (len(f) * f.numpy().var())
     assert s.explained(t, f).item() == pytest.approx(expected, abs=1e-12)
     assert s.explained(torch.stack([t, t]), f).tolist() == pytest.approx([expected] * 2)
+    with pytest.raises(ValueError, match="at least 2 bins; got 1"):
+        s.explained(torch.zeros(100), torch.zeros(100), bins=1)
     with pytest.raises(ValueError, match="160 points"):
         s.explained(t[:100], f[:100])
 

@@ -62,6 +62,14 @@ def test_the_networks_given_are_not_changed():
     assert torch.equal(nets.vector(), before)
 
 
+def test_a_loss_of_ones_own_and_empty_minibatches_are_refused():
+    nets, x, y = problem(3)
+    with pytest.raises(ValueError, match="loss is one of 'mse'"):
+        Training(nets, x, y, loss=lambda outputs, y: (outputs - y).abs().sum(-1))
+    with pytest.raises(ValueError, match="1 to 30 points here; got 0"):
+        Training(nets, x, y, batch_size=0)
+
+
 def test_points_of_its_own_go_to_each_network():
     """Minibatches of data that differ from network to network: each trains as it would alone."""
     nets, x, y = problem(3)

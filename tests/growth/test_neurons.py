@@ -421,6 +421,9 @@ def test_bad_input_is_a_sentence():
         (lambda: optimal_neurons(net, 0, x, torch.arange(60) % 5, loss="cross_entropy"), "classes of a .* are 0 to 3"),
         (lambda: optimal_neurons(net, 0, x, y[:5]), "targets have shape"),
         (lambda: with_neurons(net, 0, optimal_neurons(net, 0, x, y, 1), -1.0), "at least 0; got -1"),
+        (lambda: best_amplitude(net, 0, optimal_neurons(net, 0, x, y, 1), x, y, update="first"), "update is 'only', .*'first'"),
+        (lambda: line_search(lambda t: t, torch.zeros(1), least=0.0), "got least=0.0 and most=1024.0"),
+        (lambda: line_search(lambda t: t, torch.zeros(1), least=2.0, most=1.0), "got least=2.0 and most=1.0"),
     ]:
         with pytest.raises(ValueError, match=words):
             call()

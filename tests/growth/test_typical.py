@@ -6,6 +6,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from foldnet.growth.folding import fold
 from foldnet.growth.tasks import one_hot, sine
 from foldnet.growth.typical import accuracy, labels, losses, predictions, typical
 from foldnet.nets import ReLUNet
@@ -24,7 +25,8 @@ def test_losses_are_torch_cross_entropy():
     assert torch.allclose(losses(one, x, y), logistic)
     assert accuracy(one, x, y).item() == pytest.approx(((one(x)[:, 0] > 0) == (y == 1)).double().mean().item())
     many = ReLUNet.random((2, 4, 2), batch=(2, 3), seed=1)
-    assert torch.allclose(losses(many, x, y)[1, 2], losses(many[1, 2], x, y))
+    for shared in (y, y.expand(3, -1), y.expand(2, 1, -1), y.expand(2, 3, -1)):
+        assert torch.allclose(losses(many, x, shared)[1, 2], losses(many[1, 2], x, y))
 
 
 @settings(deadline=None, max_examples=40)
@@ -125,6 +127,12 @@ def test_fewer_points_than_clusters_and_equal_points():
         (lambda net, x, y: typical(net, x, y, clusters=0), "at least one cluster"),
         (lambda net, x, y: labels(net, one_hot(y, 3)), "2 columns"),
         (lambda net, x, y: labels(net, y + 5), "classes of a"),
+        (lambda net, x, y: accuracy(net, x, y[:, None]), r"labels of 50 points are \(50,\) .* got \(50, 1\)"),
+        (lambda net, x, y: losses(net, x, y[:, None]), "labels of 50 points"),
+        (lambda net, x, y: typical(net, x, y[:, None]), "labels of 50 points"),
+        (lambda net, x, y: losses(ReLUNet.random((2, 3, 2), batch=50), x, y[:, None]), "labels of 50 points"),
+        (lambda net, x, y: fold(ReLUNet.random((2, 3, 2), batch=50), x, y[:, None]), "labels of 50 points"),
+        (lambda net, x, y: accuracy(net, x, y[:5]), r"got \(5,\)"),
     ],
 )
 def test_bad_input_gets_one_sentence(act, sentence):

@@ -61,6 +61,11 @@ def test_following_is_the_training_of_fit(optimizer):
         assert torch.allclose(net.vector(), theirs.vector(), atol=1e-6)
     with pytest.raises(ValueError, match="hold is one of"):
         follow(nets, x, y, [1], hold="everything")
+    with pytest.raises(ValueError, match="optimizer is one of 'adam', 'gd'; got 'sgd'"):
+        follow(nets, x, y, [1], optimizer="sgd")
+    for out in (1, 3):
+        with pytest.raises(ValueError, match="two outputs are followed"):
+            follow(ReLUNet.random((2, 4, out), batch=2), x, y, [1])
 
 
 def test_another_place_lies_on_the_same_piece_of_the_boundary():

@@ -42,6 +42,11 @@ def test_arrays_are_taken():
     assert figure.state["v"] == [1, 2]
 
 
+def test_what_is_written_into_a_state_stays_there():
+    live("smoothing").state["points"][0][0] = 77
+    assert live("smoothing").state["points"][0][0] != 77
+
+
 @pytest.mark.parametrize(
     ("name", "state", "sentence"),
     [
@@ -49,6 +54,7 @@ def test_arrays_are_taken():
         ("breakpoints", {"speed": 1}, "has no speed; its state is w, b, v"),
         ("breakpoints", {"ratio": "big"}, "ratio of the live figure 'breakpoints' is a number; got 'big'"),
         ("breakpoints", {"curve": 3}, "curve .* is a truth value; got 3"),
+        ("depth", {"hidden": []}, "at least one hidden layer"),
         ("swaps", {"table": [0, 1, 1, 0], "weights": [1, 0.5]}, "a cube of 3 or 4 inputs; got 2 weights"),
     ],
 )

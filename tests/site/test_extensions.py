@@ -458,6 +458,8 @@ def test_the_api_lists_public_modules():
     names = api_page.module_names()
     assert names[0] == "foldnet.nets"
     assert "foldnet.splines.breakpoints" in names
+    assert "foldnet.live" in names  # a package, and what chapters call
+    assert "foldnet.splines" not in names
     assert not [n for n in names if "._" in n]
 
 

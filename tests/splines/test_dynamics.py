@@ -202,6 +202,8 @@ on_data = ReLUNet([[[1.0], [1.0]], [[1.0, 1.0]]], [[2.0, 0.1], [0.0]])
     [
         (lambda: dynamics.velocity(no_breakpoint, x, y), "w = 0 has no breakpoint"),
         (lambda: dynamics.integrate(no_breakpoint, x, y, 1.0, 10), "w = 0 has no breakpoint"),
+        (lambda: dynamics.integrate(no_breakpoint, x, y, 1.0, 0), "steps"),
+        (lambda: dynamics.integrate(no_breakpoint, x, y, 1.0, 10, every=0), "every"),
         (lambda: land.spline_gradient(spline(no_breakpoint), x, y), "w = 0 and so no breakpoint"),
         (lambda: dynamics.velocity(on_data, x, y), "neuron 0 bends exactly at the data point x = -2"),
         (lambda: land.spline_gradient(spline(on_data), x, y), "bends exactly at the data point"),

@@ -35,6 +35,16 @@ def test_networks_come_back():
         torch.testing.assert_close(kept.vector(), net.vector())
 
 
+def test_networks_that_were_taken_out_stay_as_they_are():
+    both = games()
+    nets = both.generator(), both.discriminator()
+    before = [net.vector() for net in nets]
+    both.step(gans.homogeneous(REAL), gans.homogeneous(NOISE), lr=0.1)
+    for net, kept, now in zip(nets, before, (both.generator(), both.discriminator())):
+        assert torch.equal(net.vector(), kept)
+        assert not torch.equal(now.vector(), kept)
+
+
 def test_value_is_the_formula():
     judged = torch.sigmoid(DISCRIMINATORS(REAL))[..., 0]
     forged = torch.sigmoid(DISCRIMINATORS(GENERATORS(NOISE)))[..., 0]

@@ -100,3 +100,10 @@ def test_bad_input_gets_one_sentence():
         init.uniform_breakpoints(init.gaussian(3, 1, 1, 1), 1.0, 1.0)
     with pytest.raises(ValueError, match="at least 1"):
         init.gaussian(0, 1, 1, 1)
+
+
+def test_edges_may_be_lists():
+    edges = [-1.0, 0.5, 2.0], [-1.0, 0.0, 3.0]
+    assert np.array_equal(
+        init.cell_probabilities(*edges, 1.0, 2.0, 0.5), init.cell_probabilities(*map(np.array, edges), 1.0, 2.0, 0.5)
+    )

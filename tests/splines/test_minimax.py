@@ -34,6 +34,10 @@ def test_local_minimax_of_quadratic_games(a, b, c):
     assert answered.item() == pytest.approx(a - b * b / c)
 
 
+def test_where_every_y_answers_equally_well_there_is_no_local_minimax():
+    assert not is_local_minimax(quadratic(0.0, 1.0, 0.0), ZERO, ZERO)
+
+
 def test_follow_the_ridge_goes_to_a_local_minimax_where_simultaneous_descent_turns_away():
     f = quadratic(-3.0, 4.0, -1.0)  # x alone would slide down: not Nash, but minimax
     for ridge, near in ((True, True), (False, False)):

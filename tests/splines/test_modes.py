@@ -111,3 +111,13 @@ def test_folds_of_deeper_layers_are_not_lines():
 def test_no_staircase(bad):
     with pytest.raises(ValueError, match="a staircase has two modes"):
         modes.staircase(bad[0], 1.0, bad[1])
+
+
+def test_steps_that_run_into_each_other_are_none():
+    assert modes.lost_by_staircase(5, 0.4, 1.0) < 1
+    with pytest.raises(ValueError, match="run into each other"):
+        modes.staircase(5, 1.0, 0.5)
+    with pytest.raises(ValueError, match="overlap"):
+        modes.lost_by_staircase(5, 10.0, 1.0)
+    with pytest.raises(ValueError, match="a slope above 0"):
+        modes.lost_by_staircase(5, 0.4, 0.0)

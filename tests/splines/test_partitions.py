@@ -98,6 +98,7 @@ def test_a_dependent_choice_of_orientations_is_refused_with_its_reason():
         (lambda: part.interpolant([0.5, 1.5], [1, 1], [0.0, 1.0, 1.0], [0, 0, 0]), "two data points stand at x = 1"),
         (lambda: part.lonely_probability(3, 5, "even"), "'grid' or at 'random'"),
         (lambda: part.lonely_probability(0, 5), "at least one data point"),
+        (lambda: part.lonely_probability(2.5, 5), "in whole numbers; got 2.5 and 5"),
     ],
 )
 def test_bad_input_gets_one_sentence(act, sentence):

@@ -8,7 +8,7 @@ import torch
 
 from foldnet.experiments import spiky_init, weight_scale
 from foldnet.nets import ReLUNet
-from foldnet.splines import dynamics, rich
+from foldnet.splines import dynamics, rich, targets
 from foldnet.splines.breakpoints import spline
 from foldnet.splines.initialization import gaussian
 
@@ -100,3 +100,9 @@ def test_weight_scale_data_are_five_separate_points():
 def test_bad_input_gets_one_sentence(act, sentence):
     with pytest.raises(ValueError, match=sentence):
         act()
+
+
+def test_data_of_one_target_and_of_none_there_is():
+    assert torch.equal(targets.data("sine", 5)[1], targets.data(["sine"], 5)[1])
+    with pytest.raises(ValueError, match=r"targets are sine, .*; got 'sinus'"):
+        targets.data(["sine", "sinus"], 5)

@@ -140,6 +140,8 @@ def test_batches_of_values_and_order_of_data():
         (lambda: limit(X, Y, 0.5), "must cover the data"),
         (lambda: limit([-1.0, 0.0], [1.0, 2.0], 1.0), "take a larger reach"),
         (lambda: limit(X, Y, 1.5, "up"), "facing is one of"),
+        (lambda: minimum_norm(X, Y, [[-1.0, 0.0], [0.5, 1.0]]), r"one list \(H,\) for all data; got shape \(2, 2\)"),
+        (lambda: boundary_spline(X, Y, 1.5, "rigth"), "facing is one of"),
         (lambda: grid(7, 1.0, facing="both"), "even width"),
         (lambda: grid(10, 1.0, "spiral"), "kind is one of"),
     ],
@@ -157,3 +159,14 @@ def test_breakpoints_that_cannot_tell_the_data_apart_are_refused_in_every_precis
     found = minimum_norm(x, y, [-1.0, 0.5, 1.5, 3.0])
     assert found(x).dtype == dtype
     assert torch.allclose(found(x), y, atol=1e-6)
+
+
+@pytest.mark.parametrize("facing", ["right", "left", "both"])
+def test_beyond_the_reach_there_are_no_breakpoints(facing):
+    sides = {"right": (1,), "left": (-1,), "both": (1, -1)}[facing]
+    for x, t in ((2.0, 3.0), (-2.0, -1.5), (-2.0, 3.0), (0.3, 2.0)):
+        hinge = lambda beta, x=x, t=t: sum(max(s * (x - beta), 0) * max(s * (t - beta), 0) for s in sides)  # noqa: E731
+        assert kernel([x], [t], 1.0, facing).item() == pytest.approx(integrate.quad(hinge, -1, 1, points=[0.3])[0], abs=1e-9)
+    f, far = limit(X, Y, 1.5, facing), np.array([-4.0, -2.0, 1.6, 3.0])
+    assert f.second(far).tolist() == [0, 0, 0, 0]
+    assert np.allclose(f(far + 0.1) - 2 * f(far) + f(far - 0.1), 0, atol=1e-9)
