@@ -61,13 +61,13 @@ def optimal_neurons(
 
     Points, targets and `loss` as in `desired_update`. `moment` is what `second_moment` found for this layer and these points, to
     save the work; with `old="jointly"` it is not used. Fewer than k are returned where no network of the batch has use for more
-    (`rank`; none at all where nothing is left to gain), and all of use for `k=None`. `old` says what the old outgoing
-    weights do meanwhile: they move `"first"` and the neurons serve what is left (the paper's two steps), they move `"jointly"`
-    (the true minimum over both), or they are `"kept"`. Of each pair +-(incoming, outgoing), equal in the linear theory, the one
-    with the larger exact slope is returned where the activation has a kink at 0: for slopes a and b there, at least (a + b) / 2
-    times what the linear theory predicts for slope 1. `signs=False` saves this pass over the points: then each neuron's largest
-    outgoing weight is positive, and `gain` is what the linear theory promises of the goal that the old weights leave, (a + b) / 2
-    times the sum of the squared singular values. (S1-prop-3.2-solution, S1-cor-1-dW)
+    (`rank`; none at all where nothing is left to gain), and all of use for `k=None`. `old` says what the old outgoing weights do
+    meanwhile: they move `"first"` and the neurons serve what is left (the paper's two steps), they move `"jointly"` (the true
+    minimum over both), or they are `"kept"`. Of each pair +-(incoming, outgoing), equal in the linear theory, the one with the
+    larger exact slope for what the neurons serve is returned where the activation has a kink at 0: for slopes a and b there, at
+    least (a + b) / 2 times what the linear theory predicts for slope 1. `signs=False` saves this pass over the points: then each
+    neuron's largest outgoing weight is positive, and `gain` is what the linear theory promises of the goal that the old weights
+    leave, (a + b) / 2 times the sum of the squared singular values. (S1-prop-3.2-solution, S1-cor-1-dW)
     """
     with torch.no_grad():
         return _optimal(net, layer, x, y, k, loss, moment, old, signs)
