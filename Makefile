@@ -67,35 +67,35 @@ mutate: $(READY) ## break the package under each check, or those of CHAPTER=...,
 	@$(BIN)/python -m tools.mutate $(CHAPTER) --jobs $(JOBS)
 
 sweep: $(READY) ## repeat the large run NAME=... (without a name: the runs there are; OPTIONS="--dry-run" tells what it takes)
-	@$(BIN)/python -m foldnet sweep $(NAME) $(OPTIONS)
+	@$(BIN)/python -m experiments $(NAME) $(OPTIONS)
 
 assignments: $(READY) ## make the student versions of all problem sets, or of SET=ps2, from the instructors' sources
-	@$(BIN)/python -m tools.course.make $(SET)
+	@$(BIN)/python -m course.make $(SET)
 
 rehearse: $(READY) ## run the solution and the distractors of all problem sets, or of SET=ps2 (VARIANT=7: with the numbers of that seed)
-	@$(BIN)/python -m tools.course.rehearse $(SET) $(if $(VARIANT),--seed $(VARIANT))
+	@$(BIN)/python -m course.rehearse $(SET) $(if $(VARIANT),--seed $(VARIANT))
 
 rehearse-class: $(READY) ## make a class of SIZE=200 for PS2, right, wrong and hostile, grade it into _class and compare every row with what it deserves
-	@$(BIN)/python -m tools.course.classroom _class --size $(SIZE) --jobs $(JOBS) --shield $(SHIELD)
+	@$(BIN)/python -m course.classroom _class --size $(SIZE) --jobs $(JOBS) --shield $(SHIELD)
 
 variants: $(READY) ## numbers of their own for everybody: a notebook of SET=ps2 for each line of ROSTER=class.csv
-	@$(BIN)/python -m tools.course.variants $(SET) --roster "$(ROSTER)"
+	@$(BIN)/python -m course.variants $(SET) --roster "$(ROSTER)"
 
 quiz: $(READY) ## a short test on paper and its key, with numbers of its own: SEED=1 COUNT=6 CHAPTERS="splines/depth ..."
-	@$(BIN)/python -m tools.course.quiz --seed $(SEED) --count $(COUNT) $(CHAPTERS)
+	@$(BIN)/python -m course.quiz --seed $(SEED) --count $(COUNT) $(CHAPTERS)
 
 grade: $(READY) ## grade SET=ps2 SUBMISSIONS=folder [ROSTER=class.csv]; without a folder, enter what was graded by hand
 	@test -n "$(SET)" || { echo "make: which set? Say make grade SET=ps2 SUBMISSIONS=folder"; exit 1; }
-	@$(BIN)/python -m tools.course.grade $(SET) $(if $(SUBMISSIONS),"$(SUBMISSIONS)") --shield $(SHIELD) --jobs $(JOBS) $(if $(AGAIN),--again) $(if $(ROSTER),--roster "$(ROSTER)")
+	@$(BIN)/python -m course.grade $(SET) $(if $(SUBMISSIONS),"$(SUBMISSIONS)") --shield $(SHIELD) --jobs $(JOBS) $(if $(AGAIN),--again) $(if $(ROSTER),--roster "$(ROSTER)")
 
 read: $(READY) ## read the texts of SET=ps2 in a browser: text, rubric and score side by side, saved as you go
-	@$(BIN)/python -m tools.course.reading $(SET)
+	@$(BIN)/python -m course.reading $(SET)
 
 export: $(READY) ## hand the points of SET=ps2 on: FOR=moodle, canvas, roster (ROSTER=file.csv), zip or nbgrader
-	@$(BIN)/python -m tools.course.export $(SET) $(FOR) $(if $(ROSTER),--roster "$(ROSTER)") $(if $(COLUMN),--column "$(COLUMN)")
+	@$(BIN)/python -m course.export $(SET) $(FOR) $(if $(ROSTER),--roster "$(ROSTER)") $(if $(COLUMN),--column "$(COLUMN)")
 
 check-submission: $(READY) ## try FILE=ps2.ipynb as the judge will, without the hidden tests
-	@$(BIN)/python -m tools.course.look "$(FILE)" $(if $(SET),--set $(SET)) $(if $(GIVEN),--given "$(GIVEN)")
+	@$(BIN)/python -m course.look "$(FILE)" $(if $(SET),--set $(SET)) $(if $(GIVEN),--given "$(GIVEN)")
 
 address: $(READY) ## the repository moves to URL=https://github.com/OWNER/NAME: rewrite what follows from it
 	@$(BIN)/python -m tools.address $(URL)

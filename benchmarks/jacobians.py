@@ -19,9 +19,10 @@ import time
 import torch
 from torch.func import jacrev, vmap
 
+from experiments import image_nets
 from foldnet.data import DataMissing
-from foldnet.experiments import image_nets
-from foldnet.geometry.vision import ConvNet, jacobian
+from foldnet.geometry.convnet import ConvNet
+from foldnet.geometry.vision import jacobian
 from foldnet.nets import ReLUNet
 
 CHUNKS = {

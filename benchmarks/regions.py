@@ -15,7 +15,7 @@ import time
 import numpy as np
 import torch
 
-from foldnet.experiments.region_cost import network
+from experiments.region_cost import network
 from foldnet.geometry.grid import on_grid
 from foldnet.geometry.regions import SQUARE, regions
 from foldnet.nets import ReLUNet

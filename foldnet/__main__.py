@@ -1,117 +1,37 @@
-"""`python -m foldnet`: the ledger and the large runs from a shell."""
+"""`python -m foldnet swaps 0110`: how hard a Boolean function is for a line."""
 
 from __future__ import annotations
 
 import argparse
-import io
-import os
-import shutil
 import sys
+
+import numpy as np
+
+from . import __version__
+from .command_line import answered
 
 
 def main(argv: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(
-        prog="python -m foldnet", description="How ReLU networks fold space: the book's ledger and its large runs."
-    )
+    parser = argparse.ArgumentParser(prog="python -m foldnet", description="How ReLU networks fold space.")
+    parser.add_argument("--version", action="version", version=f"foldnet {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    _ledger_arguments(commands.add_parser("ledger", help="every claim of the sources beside what the stored notebooks measured"))
-    _sweep_arguments(commands.add_parser("sweep", help="repeat a large run whose result is stored in book/data"))
-    _swaps_arguments(commands.add_parser("swaps", help="the swaps value of a Boolean function, or of all classes of functions"))
-    arguments = parser.parse_args(argv)
-    if isinstance(sys.stdout, io.TextIOWrapper):  # not every file of Windows has letters for a formula: a ? will do
-        sys.stdout.reconfigure(errors="replace")
-    try:
-        status = arguments.run(arguments)
-        sys.stdout.flush()
-        return status
-    except (ValueError, FileNotFoundError) as error:
-        print(f"foldnet: {error}", file=sys.stderr)
-        return 2
-    except RuntimeError as error:
-        from .experiments._rows import RunStopped
-
-        if not isinstance(error, RunStopped):
-            raise
-        print(f"foldnet: {error}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        print("\nfoldnet: stopped; the same command goes on from here", file=sys.stderr)
-        return 130
-    except BrokenPipeError:  # the reader, as head, has seen enough; what is left must not be written on leaving
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
-
-
-def _ledger_arguments(parser: argparse.ArgumentParser) -> None:
-    from .claims import EVIDENCE, VERDICTS
-    from .plan import sources
-
-    parser.add_argument("--json", action="store_true", help="a list of objects instead of a table")
-    parser.add_argument("--source", choices=tuple(sources()), help="only the claims of this source")
-    parser.add_argument("--chapter", help="only the claims of this chapter, as splines/breakpoints")
-    parser.add_argument("--verdict", choices=VERDICTS, help="only the claims with this verdict")
-    parser.add_argument("--evidence", choices=EVIDENCE, help="only the claims with this kind of evidence")
-    parser.set_defaults(run=_ledger)
-
-
-def _ledger(arguments) -> int:
-    from .claims import dumps
-    from .ledger import ledger, table
-    from .plan import chapters as planned
-
-    chapters = list(planned())
-    if arguments.chapter and arguments.chapter not in chapters:
-        raise ValueError(f"no chapter is named {arguments.chapter!r}; there are {', '.join(chapters)}")
-    wanted = {k: getattr(arguments, k) for k in ("source", "chapter", "verdict", "evidence") if getattr(arguments, k)}
-    rows = [row for row in ledger() if all(row[k] == v for k, v in wanted.items())]
-    print(dumps(rows) if arguments.json else table(rows, shutil.get_terminal_size((120, 24)).columns))
-    return 0
-
-
-def _sweep_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", nargs="?", help="the run's name; without it, the runs there are")
-    parser.add_argument("--jobs", type=int, default=1, help="cells at the same time (default 1: each cell uses all cores)")
-    parser.add_argument("--store", action="store_true", help="when complete, make this the stored result in book/data")
-    parser.add_argument(
-        "--dry-run", action="store_true", help="how many cells, what is done already, and about what the rest takes"
+    swaps = commands.add_parser(
+        "swaps",
+        help="the swaps value of a Boolean function, or of all classes of functions",
+        description="The fewest changes of class along any projection of the cube's corners to a line, exactly.",
     )
-    parser.add_argument(
-        "--only", nargs="+", default=(), metavar="NAME=VALUE", help="a part of the cells: width=4,8 kind=sine (all must hold)"
-    )
-    parser.add_argument(
-        "--dask",
-        default="",
-        metavar="ADDRESS",
-        help="cells on a Dask cluster: tcp://host:8786, or local:4 for four processes here",
-    )
-    parser.set_defaults(run=_sweep)
-
-
-def _sweep(arguments) -> int:
-    from .experiments._command import command
-
-    options = {"store": arguments.store, "dask": arguments.dask, "only": tuple(arguments.only), "dry": arguments.dry_run}
-    return command(arguments.name, arguments.jobs, **options)
-
-
-def _swaps_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.description = "The fewest changes of class along any projection of the cube's corners to a line, exactly."
-    parser.add_argument(
+    swaps.add_argument(
         "function", nargs="?", help="a truth table as 0110, inputs in lexicographic order; with --inputs its number"
     )
-    parser.add_argument(
+    swaps.add_argument(
         "--inputs", type=int, metavar="N", help="the number of inputs (at most 6) of a function given by its number"
     )
-    parser.add_argument(
-        "--classes",
-        type=int,
-        metavar="N",
-        help="all classes of functions of N inputs, at most 5; N = 5 takes minutes and can be resumed",
-    )
-    parser.set_defaults(run=_swaps)
+    swaps.add_argument("--classes", type=int, metavar="N", help="all classes of functions of N inputs, at most 5")
+    arguments = parser.parse_args(argv)
+    return answered("foldnet", lambda: _swaps(arguments))
 
 
-def _swaps(arguments) -> int:
+def _swaps(arguments: argparse.Namespace) -> int:
     if (arguments.function is None) == (arguments.classes is None):
         raise ValueError("swaps needs a truth table, as in `swaps 0110`, or --classes N")
     if arguments.classes is not None and arguments.inputs is not None:
@@ -134,27 +54,18 @@ def _swaps(arguments) -> int:
 
 
 def _swaps_of_classes(n: int) -> int:
-    import numpy as np
+    from tqdm import tqdm
 
     from .boolean.functions import class_sizes, classes, tables
+    from .boolean.swaps import swaps
 
     if not 1 <= n <= 5:
         raise ValueError(f"the classes are listed for 1 to 5 inputs; got {n} (for 6 there are some 2e14)")
-    if n < 5:
-        from .boolean.swaps import swaps
-
-        value = swaps(tables(classes(n), n))
-        counts, weighted = np.bincount(value), np.bincount(value, class_sizes(n))
-    else:
-        from . import _paths
-        from .experiments import runner, swaps_classes
-
-        path = _paths.repository() / "_sweeps" / "swaps_classes.jsonl"
-        result = runner.run(swaps_classes.cells(), swaps_classes.cell, path, command="python -m foldnet swaps --classes 5")
-        counts, weighted = (np.sum([r[k] for r in result.rows], axis=0) for k in ("classes", "functions"))
+    parts = np.array_split(classes(n), 1 if n < 5 else 200)
+    values = np.concatenate([swaps(tables(part, n)) for part in tqdm(parts, "classes", disable=None, leave=False)])
     print("swaps      classes       functions")
-    for value in range(int(np.flatnonzero(counts)[-1]) + 1):
-        print(f"{value:5} {int(counts[value]):12,} {int(weighted[value]):15,}")
+    for value, (count, weighted) in enumerate(zip(np.bincount(values), np.bincount(values, class_sizes(n)), strict=True)):
+        print(f"{value:5} {int(count):12,} {int(weighted):15,}")
     return 0
 
 

@@ -1,4 +1,14 @@
-"""A network as a value: one network or a million, the same object."""
+"""A network as a value: one network or a million, the same object.
+
+>>> from foldnet.nets import ReLUNet
+>>> net = ReLUNet([[[1.0], [-1.0]], [[1.0, 1.0]]], [[0.0, 0.0], [0.0]])  # |x| from two neurons
+>>> net([[-2.0], [0.5]]).tolist()
+[[2.0], [0.5]]
+>>> net.jacobian([[-2.0], [0.5]]).flatten().tolist()
+[-1.0, 1.0]
+>>> ReLUNet.random((1, 20, 1), batch=100, seed=0).batch_shape
+(100,)
+"""
 
 from __future__ import annotations
 

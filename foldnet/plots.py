@@ -1,4 +1,11 @@
-"""One look for every figure of the book, and figures that carry their alt text wherever the notebook is opened."""
+"""One look for every figure of the book, and figures that carry their alt text wherever the notebook is opened.
+
+>>> from foldnet import plots
+>>> fig, ax = plots.subplots(figsize=(4, 2))
+>>> _ = ax.plot([0, 1], [0, 1], color=plots.COLORS["orange"])
+>>> plots.image(fig, alt="a line through the origin")[:36]
+'<img alt="a line through the origin"'
+"""
 
 from __future__ import annotations
 

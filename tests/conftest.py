@@ -51,23 +51,6 @@ def chromium():
         browser.close()
 
 
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config, log):
-    """With `--dist=loadgroup`, what looks at one graded class stays in one process.
-
-    The mark `xdist_group` does nothing: xdist 3.8 writes a group into the name of a test, where pytest 9.2 does not read it.
-    """
-    if config.getvalue("dist") != "loadgroup":
-        return None
-    from xdist.scheduler import LoadGroupScheduling
-
-    class OneClass(LoadGroupScheduling):
-        def _split_scope(self, nodeid: str) -> str:
-            return "zoo" if "/test_zoo.py::" in nodeid else nodeid
-
-    return OneClass(config, log)
-
-
 class Quiet(http.server.SimpleHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 

@@ -11,17 +11,12 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from foldbook.notebooks import current_address as current
+
 ROOT = Path(__file__).resolve().parent.parent
 FORM = re.compile(r"https://github\.com/([\w-]+/[\w.-]+?)(?:\.git)?/?")
 TEXTS = {".cff", ".cfg", ".css", ".html", ".ipynb", ".js", ".json", ".md", ".py", ".toml", ".txt", ".yaml", ".yml", ""}
 SKIPPED = {"_build", "_sweeps", "_grades", "_variants", "_class", "dist", "vendor", "__pycache__", "node_modules"}
-
-SETUP = """\
-# @title Setup: installs foldnet in Colab and does nothing elsewhere
-import sys
-
-if "google.colab" in sys.modules:
-    %pip install -q "foldnet @ git+{address}\""""
 
 
 def main(arguments: list[str]) -> int:
@@ -35,18 +30,6 @@ def main(arguments: list[str]) -> int:
         print(f"address: {error}", file=sys.stderr)
         return 1
     return 0
-
-
-def current(root: Path) -> str:
-    """The repository's address, from the one place where it stands."""
-    import yaml
-
-    return yaml.safe_load((root / "_config.yml").read_text(encoding="utf-8"))["repository"]["url"]
-
-
-def setup_cell(address: str) -> str:
-    """The first code cell of every chapter."""
-    return SETUP.format(address=address)
 
 
 def rewrite(root: Path, address: str) -> list[str]:

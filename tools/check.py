@@ -29,6 +29,7 @@ MONITORING = {"COVERAGE_CORE": "sysmon"} if WATCHED else {}
 STEAL = ["--dist=worksteal"]  # who has done its half takes from the other's; xdist 3.8 loses count of it with fourteen of them
 FAILURES, NO_TESTS = 1, 5  # pytest's exit status where tests failed, and where nothing was collected
 CACHE = ROOT / "_build/.pytest_cache"
+RUNTIMES = ROOT / "_build/runtimes.json"  # what the last run of the notebooks measured
 REPEATED, FEW = ("package", "course", "browser", "install"), 3
 
 
@@ -36,26 +37,39 @@ def stages(jobs: int) -> dict[str, list[list]]:
     """Name of each stage to its commands."""
     shared = STEAL if jobs <= 4 else []
     return {
-        "style": [[sys.executable, "-m", "ruff", "check", "."], [sys.executable, "-m", "ty", "check", "foldnet"]],
-        "package": [[*PYTEST, *COVERAGE, "-n", jobs, *shared, "-m", "not browser and not install and not course", "tests"]],
+        "style": [
+            [sys.executable, "-m", "ruff", "check", "."],
+            [sys.executable, "-m", "ruff", "format", "--check", "--exclude", "*.ipynb", "."],
+            [sys.executable, "-m", "ty", "check", "foldnet"],
+        ],
+        "package": [
+            [*PYTEST, *COVERAGE, "-n", jobs, *shared, "-m", "not browser and not install and not course", "tests", "course/tests"]
+        ],
         "notebooks": [[*PYTEST, "-n", jobs, "--dist=loadfile", "--no-loadscope-reorder", *NBVAL, *longest_first()]],
         "mutations": [[sys.executable, "-m", "tools.mutate", "--sample", "1"]],
         "course": [
-            [sys.executable, "-m", "tools.course.make", "--check"],
-            [*PYTEST, "-n", jobs, "--dist=loadgroup", "-m", "course", "tests"],
+            [sys.executable, "-m", "course.make", "--check"],
+            [*PYTEST, "-n", jobs, "--dist=loadgroup", "-m", "course", "course/tests"],
         ],
         "site": [[sys.executable, "-m", "tools.site", "--full"]],
-        "browser": [[*PYTEST, "-n", jobs, *shared, "-m", "browser", "tests"]],
+        "browser": [[*PYTEST, "-n", jobs, *shared, "-m", "browser", "tests", "course/tests"]],
         "install": [[*PYTEST, "-m", "install", "tests"]],
     }
 
 
 def longest_first() -> list[str]:
-    """All notebooks, by the run times noted: no long one is left for the end, when the other processes have nothing to do."""
-    noted = json.loads((ROOT / "book/data/runtimes.json").read_text(encoding="utf-8"))
-    paths = (path.relative_to(ROOT).as_posix() for path in (ROOT / "book").rglob("*.ipynb"))
-    seconds = {path: noted.get(path[len("book/") : -len(".ipynb")], {"seconds": 0})["seconds"] for path in sorted(paths)}
-    return sorted((path for path in seconds if "/." not in path), key=seconds.get, reverse=True)
+    """All notebooks, by the run times of the last run here: no long one is left for the end, when other processes are idle.
+
+    Where nothing was measured yet, the number of code cells stands for the time.
+    """
+    noted = json.loads(RUNTIMES.read_text(encoding="utf-8")) if RUNTIMES.is_file() else {}
+    paths = sorted(path for path in (ROOT / "book").rglob("*.ipynb") if not any(p.startswith(".") for p in path.parts))
+
+    def cost(path: Path) -> tuple[float, int]:
+        page = path.relative_to(ROOT / "book").with_suffix("").as_posix()
+        return noted.get(page, {"seconds": 0.0})["seconds"], path.read_text(encoding="utf-8").count('"cell_type": "code"')
+
+    return [path.relative_to(ROOT).as_posix() for path in sorted(paths, key=cost, reverse=True)]
 
 
 def main(argv: list[str] | None = None) -> int:

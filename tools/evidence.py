@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from foldnet import plan
-from foldnet.claims import MIME, claims
+from foldbook import plan
+from foldbook.claims import MIME, claims
 
 from . import mutate
 

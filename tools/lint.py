@@ -14,15 +14,16 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from foldnet import claims as verdicts
-from foldnet import plan
-from foldnet.claims import MIME, claims
+from foldbook import claims as verdicts
+from foldbook import notebooks as stored_form
+from foldbook import plan
+from foldbook.claims import MIME, claims
 
 from . import address, alt, evidence, markdown, notebooks, story
 
 ROOT = Path(__file__).resolve().parent.parent
 # an empty line, what closes a bracket, a text or one that is passed by name
-NO_CODE = re.compile(r'''[\])},:]*|([a-z_]+=)?[rf]?("[^"]*"|\'[^\']*\')[,)]*''')
+NO_CODE = re.compile(r"""[\])},:]*|(from [\w.]+ )?import [\w., ]+|([a-z_]+=)?[rf]?("[^"]*"|\'[^\']*\')[,)]*""")
 MOST_LINES, MOST_BYTES, MOST_EXPLORE_BYTES, MOST_FRAMES = 25, 3_000_000, 1_000_000, 60
 MOST_CHARACTERS = 86  # a column of the site
 MACHINE = re.compile(r"(?<![\w<.])(/home/|/root\b|/tmp\b|/work/|/Users/|/content/|[A-Z]:\\+Users\b)|site-packages|dist-packages")
@@ -45,7 +46,7 @@ class Notebook:
 
     @classmethod
     def read(cls, path: Path, root: Path) -> Notebook:
-        book, setup = root / "book", address.setup_cell(address.current(root))
+        book, setup = root / "book", stored_form.setup_cell(address.current(root))
         name = path.relative_to(book).with_suffix("").as_posix()
         other = plan.chapter_of(name) if name.endswith(plan.CHECKS) else name + plan.CHECKS
         beside = book / f"{other}.ipynb"
@@ -183,11 +184,14 @@ def metadata_is_minimal(nb: Notebook) -> Iterator[str]:
 
     A problem set carries nbgrader's marks.
     """
-    if nb.json["metadata"] != notebooks.METADATA:
+    made_from = nb.json["metadata"].get(stored_form.MADE_FROM)
+    if nb.json["metadata"] != {**stored_form.METADATA, stored_form.MADE_FROM: made_from}:
         yield f"the notebook's metadata is not the minimum: has {', '.join(sorted(nb.json['metadata']))}"
+    if made_from != stored_form.source_hash(nb.json):
+        yield "its code changed after its outputs were stored: run it with make notebooks"
     allowed = {"tags", "mystnb"} | ({"nbgrader", "deletable", "editable"} if nb.name.startswith("assignments/") else set())
     for i, cell in enumerate(nb.cells):
-        marks = notebooks.FOLDED if cell["cell_type"] == "code" and notebooks.is_folded(cell) else {}
+        marks = stored_form.FOLDED if cell["cell_type"] == "code" and stored_form.is_folded(cell) else {}
         if extra := set(cell["metadata"]) - allowed - set(marks):
             yield f"cell {i}: has the metadata {', '.join(sorted(extra))}"
         if any(cell["metadata"].get(key) != value for key, value in marks.items()):
@@ -195,7 +199,7 @@ def metadata_is_minimal(nb: Notebook) -> Iterator[str]:
         if "id" not in cell:
             yield f"cell {i}: has no id"
     for i, output in nb.outputs():
-        if notebooks.WIDGET in output.get("data", {}):
+        if stored_form.WIDGET in output.get("data", {}):
             yield f"cell {i}: a widget is stored, which is dead on the site: store with make notebooks"
 
 
@@ -204,9 +208,9 @@ def folds_have_a_title(nb: Notebook) -> Iterator[str]:
     """A folded cell opens with `# @title ...`, which stands for its code on the site and in Colab; no other cell has one."""
     for i, cell in nb.code:
         title = TITLE.match(cell["source"])
-        if notebooks.is_folded(cell) and not title:
+        if stored_form.is_folded(cell) and not title:
             yield f"cell {i}: is folded and has no title: open it with # @title What the code does"
-        elif title and not notebooks.is_folded(cell):
+        elif title and not stored_form.is_folded(cell):
             yield f"cell {i}: has a title, as Colab's forms do, and lacks the tag folded"
         if title and len(title[1]) > 80:
             yield f"cell {i}: a title of {len(title[1])} characters, more than 80"
@@ -270,7 +274,7 @@ def markdown_is_plain(nb: Notebook) -> Iterator[str]:
 
 @rule
 def cells_are_short(nb: Notebook) -> Iterator[str]:
-    """A cell is a sentence; longer work lives in the package. Lines that hold a text alone, as alt texts do, are not code."""
+    """A cell is a sentence; longer work lives in the package. Imports are not counted, nor lines that hold a text alone."""
     for i, cell in nb.code:
         if (lines := sum(not NO_CODE.fullmatch(line.strip()) for line in cell["source"].splitlines())) > MOST_LINES:
             yield f"cell {i}: {lines} lines of code, more than {MOST_LINES}: move the work into foldnet"

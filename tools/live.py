@@ -12,7 +12,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from foldnet.live import figures, script
+from foldbook.live import figures, script
 
 ROOT = Path(__file__).resolve().parent.parent
 STORED = re.compile(r'data-live="(\w+)" data-live-hash="\w+"(.*?)<script data-live-script="\1">.*?</script>', re.DOTALL)

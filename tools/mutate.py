@@ -1,16 +1,20 @@
 """Broken on purpose: a check is run with the package broken under it, and must turn: `python -m tools.mutate [CHAPTER ...]`.
 
-tests/mutations/PART/CHAPTER.yml names for each check a file, a text that stands in it once and what is put in its place. One is
-applied in a copy, the notebook runs there up to the check, and its verdict, or the error, stands beside the stored one. A check
-whose verdict stays turns if one of its points does: a claim is as good as its weakest point, and that one may be another.
+tests/mutations/PART/CHAPTER.yml names for each check a function, an expression that stands in it once and what is put in its
+place; spaces and line breaks do not count, nor does where in its file the function stands. One is applied in a copy, the notebook
+runs there up to the check, and its verdict, or the error, stands beside the stored one. A check whose verdict stays turns if one
+of its points does: a claim is as good as its weakest point, and that one may be another.
 """
 
 from __future__ import annotations
 
 import argparse
+import ast
 import contextlib
+import itertools
 import os
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -24,13 +28,12 @@ from pathlib import Path
 
 import nbformat
 
-from foldnet import ledger, plan
-from foldnet.claims import MIME
+from foldbook import ledger, notebooks, plan
+from foldbook.claims import MIME
 from foldnet.data import NOT_FETCHED
 
-from . import notebooks
-
 ROOT = Path(__file__).resolve().parent.parent
+PACKAGES = ("foldnet", "foldbook", "experiments")
 TURNED, KEPT, NOT_TRIED = "turned", "KEPT  ", "NOT TRIED"
 
 
@@ -41,18 +44,60 @@ class Mutation:
     id: str
     chapter: str
     breaks: str
-    file: str
+    where: str  # as foldnet.splines.dynamics.velocity: a function, a class, a method or a constant
     old: str
     new: str
 
     def problems(self, root: Path) -> list[str]:
         """What is wrong with it before anything runs."""
-        path = root / self.file
-        if not path.is_file() or not self.file.startswith("foldnet/"):
-            return [f"{self.id}: {self.file} is no file of the package"]
-        count = path.read_text(encoding="utf-8").count(self.old)
-        found = [] if count == 1 else [f"{self.id}: {self.file} has {self.old!r} {count} times, not once"]
-        return found + ([f"{self.id}: the mutation changes nothing"] if self.old == self.new else [])
+        try:
+            _, before, after = self.applied(root)
+        except ValueError as error:
+            return [f"{self.id}: {error}"]
+        return [f"{self.id}: the mutation changes nothing"] if before == after else []
+
+    def applied(self, root: Path) -> tuple[Path, str, str]:
+        """The file that it changes, and its text before and after."""
+        path, names = module_file(root, self.where)
+        text = path.read_text(encoding="utf-8")
+        start, end = extent(text, names)
+        pattern = r"\s*".join(map(re.escape, re.sub(r"\s", "", self.old)))
+        found = list(re.finditer(pattern, text[start:end]))
+        if len(found) != 1:
+            raise ValueError(f"{self.where} has {self.old!r} {len(found)} times, not once")
+        first, last = (start + place for place in found[0].span())
+        return path, text, text[:first] + self.new + text[last:]
+
+
+def module_file(root: Path, where: str) -> tuple[Path, list[str]]:
+    """The file of a dotted name in one of the packages, and what is left of the name inside it."""
+    parts = where.split(".")
+    for count in range(len(parts), 0, -1):
+        path = root.joinpath(*parts[:count]).with_suffix(".py")
+        if parts[0] in PACKAGES and path.is_file():
+            return path, parts[count:]
+    raise ValueError(f"{where} is in no module of {', '.join(PACKAGES)}")
+
+
+def extent(text: str, names: list[str]) -> tuple[int, int]:
+    """From where to where in a module's text a function, class, method or constant stands; the whole text without a name."""
+    starts = [0, *itertools.accumulate(len(line) for line in text.splitlines(keepends=True))]
+    span, body = (0, len(text)), ast.parse(text).body
+    for name in names:
+        nodes = [node for node in body if name in _defined(node)]
+        if not nodes:
+            raise ValueError(f"there is no {name} in it")
+        first = min([nodes[0].lineno, *(d.lineno for d in getattr(nodes[0], "decorator_list", ()))])
+        span, body = (starts[first - 1], starts[nodes[-1].end_lineno]), getattr(nodes[0], "body", [])
+    return span
+
+
+def _defined(node: ast.stmt) -> set[str]:
+    """The names that a statement defines."""
+    if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+        return {node.name}
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+    return {n.id for target in targets for n in ast.walk(target) if isinstance(n, ast.Name)}
 
 
 def mutations(root: Path = ROOT, chapter: str | None = None) -> list[Mutation]:
@@ -68,10 +113,10 @@ def verdict(mutation: Mutation, record: dict, root: Path = ROOT) -> str:
     """What the check says when the package is broken: its verdict, or the error that comes before it."""
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder)
-        for part in ("foldnet", "book"):
+        for part in (*PACKAGES, "book"):
             shutil.copytree(root / part, copy / part, ignore=shutil.ignore_patterns("__pycache__", "*.ipynb", "_assets/vendor"))
-        broken = copy / mutation.file
-        broken.write_text(broken.read_text(encoding="utf-8").replace(mutation.old, mutation.new), encoding="utf-8")
+        broken, _, after = mutation.applied(copy)
+        broken.write_text(after, encoding="utf-8")
         path = copy / "book" / record["notebook"]
         notebook = nbformat.read(root / "book" / record["notebook"], as_version=4)
         notebook.cells = notebook.cells[: record["cell"] + 1]
@@ -108,13 +153,18 @@ def commit(root: Path = ROOT) -> str:
 def main(argv: list[str] | None = None, root: Path = ROOT) -> int:
     parser = argparse.ArgumentParser(description="Break the package under each check, and see the check turn.")
     parser.add_argument("chapter", nargs="*", help="as splines/rich; without one, all that have mutations")
+    parser.add_argument("--claim", help="only the mutation of this claim")
+    parser.add_argument("--shard", default="1/1", metavar="K/N", help="only the K-th of N equal parts")
     parser.add_argument("--sample", type=int, metavar="N", help="only N: the same in every run of a commit, others in the next")
     parser.add_argument("--jobs", type=int, default=1, help="how many at the same time (default 1)")
     parser.add_argument("--seed", help="which sample, any text (default: the commit, or where there is no git, always the same)")
     arguments = parser.parse_args(argv)
     chosen = [m for chapter in arguments.chapter or [None] for m in mutations(root, chapter)]
+    part, parts = map(int, arguments.shard.split("/"))
+    chosen = [m for m in chosen if arguments.claim in (None, m.id)][part - 1 :: parts]
     if not chosen:
-        print("mutate: there is no mutation for " + (", ".join(arguments.chapter) or "any chapter"), file=sys.stderr)
+        wanted = arguments.claim or ", ".join(arguments.chapter) or "any chapter"
+        print(f"mutate: there is no mutation for {wanted}", file=sys.stderr)
         return 1
     batch, spare = chosen, []
     if arguments.sample:

@@ -8,8 +8,8 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-from foldnet import plan
-from foldnet.claims import EVIDENCE, claims
+from foldbook import plan
+from foldbook.claims import EVIDENCE, claims
 
 ROOT = Path(__file__).resolve().parent.parent
 MADE = "# Made from book/plan.yml and the notebooks that are there: `make plan` writes it again.\n"

@@ -8,10 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from foldnet import plan
-from foldnet.claims import MIME
+from foldbook import notebooks, plan
+from foldbook.claims import MIME
 
-from . import markdown, notebooks
+from . import markdown
 
 FEWEST_WORDS, MOST_WORDS = 2000, 4000  # to aim at: 2,000 to 3,500
 FIRST_FIGURE, MOST_OPEN_LINES = 6, 15

@@ -68,7 +68,7 @@ def chapter_numbers(env: BuildEnvironment) -> dict[str, str]:
     """The number of the chapter, as 1.3, that each page belongs to: its place in the plan of the book."""
     if env.config.box_chapters is not None:
         return env.config.box_chapters
-    from foldnet import plan
+    from foldbook import plan
 
     return {
         f"book/{chapter.name}{end}": f"{i}.{j}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import templates
 
-from foldnet import ledger, plan
+from foldbook import ledger, plan
 
 
 def write(site) -> str:

@@ -9,7 +9,7 @@ from collections import Counter
 
 import templates
 
-from foldnet import ledger, plan
+from foldbook import ledger, plan
 
 TOOLS = (
     *("torch", "numpy", "scipy", "scikit-learn", "sympy", "numba", "matplotlib", "ipywidgets"),
@@ -18,11 +18,10 @@ TOOLS = (
 
 
 def write(site) -> str:
-    path = site.root / "book/data/runtimes.json"
+    path = site.root / "_build/runtimes.json"
     times = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-    date = max((entry["date"] for entry in times.values()), default=None)
     values = {"times": _times(site, times), "chapters": _chapters(site), "versions": _versions(site)}
-    return templates.fill("health.md", facts=_facts(site), date=date, **values)
+    return templates.fill("health.md", facts=_facts(site), budget=plan.budgets()["page"], **values)
 
 
 def _facts(site) -> list[tuple[int, str]]:

@@ -8,7 +8,7 @@ from collections import Counter
 import shown
 import templates
 
-from foldnet import ledger, plan
+from foldbook import ledger, plan
 
 TITLE = re.compile(r"^# (.+)$", re.MULTILINE)
 MINUTES = re.compile(r"\*\*Reading time:?\*\*:? (?:about )?(\d+) minutes")
@@ -42,7 +42,7 @@ def fold(site) -> str:
     """The sheet to fold and to cut, live; where no script runs, a drawing of it by `fold_figure`."""
     import fold_figure
 
-    from foldnet.live import live
+    from foldbook.live import live
 
     figure = live("sheet")
     return f"```{{raw}} html\n{figure.html.replace(figure.still, fold_figure.still())}\n```"

@@ -6,8 +6,8 @@ from collections import Counter
 
 import templates
 
-from foldnet import plan
-from foldnet.claims import EVIDENCE, MARKS, VERDICTS
+from foldbook import plan
+from foldbook.claims import EVIDENCE, MARKS, VERDICTS
 
 
 def write(site) -> str:

@@ -41,7 +41,7 @@ def lighten(app: Sphinx, error: Exception | None) -> None:
 
 def write_live_pages(folder: Path) -> None:
     """Each live figure as a page that stands alone, for those who take it elsewhere."""
-    from foldnet.live import figures, live
+    from foldbook.live import figures, live
 
     folder.mkdir(parents=True, exist_ok=True)
     for name in figures():
@@ -50,7 +50,7 @@ def write_live_pages(folder: Path) -> None:
 
 def share_live_scripts(text: str, page: Path, out: Path) -> str:
     """The page with its live figures' scripts in files of their own: each once, or all figures together where that is less."""
-    from foldnet.live import script
+    from foldbook.live import script
 
     names = sorted(set(LIVE_SCRIPT.findall(text)))
     if not names:

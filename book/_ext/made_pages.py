@@ -44,8 +44,8 @@ class Site:
 
     @cached_property
     def ledger(self) -> list[dict]:
-        """One row for each claim, as `foldnet.ledger.ledger` gives them."""
-        from foldnet import ledger
+        """One row for each claim, as `foldbook.ledger.ledger` gives them."""
+        from foldbook import ledger
 
         return ledger.ledger(self.root / "book")
 
@@ -69,13 +69,13 @@ class Maker:
     script: str | None = None
 
 
-CLAIMS = ("book/plan.yml", "book/claims/**/*.yml", "foldnet/plan.py", "foldnet/ledger.py", "foldnet/claims.py")
+CLAIMS = ("book/plan.yml", "book/claims/**/*.yml", "foldbook/plan.py", "foldbook/ledger.py", "foldbook/claims.py")
 RECORDS = (*CLAIMS, "book/**/*.ipynb", "_toc.yml", "book/_ext/*_page.py", "book/_ext/templates.py", "book/_ext/templates/*")
 MAKERS = {
-    "playground": Maker(playground_page.write, ("foldnet/live/*.py", "foldnet/live/bundles/*", "book/_ext/playground_page.py")),
+    "playground": Maker(playground_page.write, ("foldbook/live/*.py", "foldbook/live/bundles/*", "book/_ext/playground_page.py")),
     "ledger": Maker(ledger_page.write, RECORDS, math=True, script="ledger.js"),
     "errata": Maker(errata_page.write, RECORDS),
-    "health": Maker(health_page.write, (*RECORDS, "book/data/runtimes.json", "requirements.txt", "tests/**/*.py")),
+    "health": Maker(health_page.write, (*RECORDS, "_build/runtimes.json", "requirements.txt", "tests/**/*.py")),
     "counts": Maker(landing_page.counts, RECORDS),
     "map": Maker(landing_page.book_map, RECORDS),
     "part": Maker(landing_page.part, RECORDS),
@@ -85,9 +85,9 @@ MAKERS = {
     "proposals": Maker(shown.proposals, (*RECORDS, "book/_ext/shown.py"), math=True),
     "fold": Maker(
         landing_page.fold,
-        ("book/_ext/*fold*.py", "foldnet/nets.py", "foldnet/plots.py", "foldnet/live/*.py", "foldnet/live/bundles/*"),
+        ("book/_ext/*fold*.py", "foldnet/nets.py", "foldnet/plots.py", "foldbook/live/*.py", "foldbook/live/bundles/*"),
     ),
-    "glossary": Maker(terms.write, ("book/plan.yml", "book/**/*.ipynb", "foldnet/plan.py", "book/_ext/terms.py"), math=True),
+    "glossary": Maker(terms.write, ("book/plan.yml", "book/**/*.ipynb", "foldbook/plan.py", "book/_ext/terms.py"), math=True),
     "modules": Maker(api_page.write, ("foldnet/**/*.py", "book/_ext/api_page.py")),
 }
 

@@ -23,7 +23,7 @@ FIGURES = {
 
 def write(site) -> str:
     """One section a figure: its question, the figure, its chapter, and how to take it elsewhere."""
-    from foldnet.live import figures, live
+    from foldbook.live import figures, live
 
     if missing := set(figures()) ^ set(FIGURES):
         site.warn("the playground and the live figures differ in %s", ", ".join(sorted(missing)))
@@ -43,5 +43,5 @@ def _take(name: str) -> str:
         f'<details><summary>Take it with you</summary>\n<p><a href="../_static/live/{name}.html" download>{name}.html</a> '
         "is one file, complete in itself (code under the MIT licence, words under CC BY 4.0). Put beside a page:</p>\n"
         f"<pre><code>{html.escape(line)}</code></pre>\n<p>In a notebook:</p>\n"
-        f'<pre><code>from foldnet.live import live\nlive("{name}")</code></pre></details>'
+        f'<pre><code>from foldbook.live import live\nlive("{name}")</code></pre></details>'
     )

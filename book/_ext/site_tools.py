@@ -42,12 +42,16 @@ class GluedPercent(SphinxTransform):
 
 
 def markdown_docstring(app: Sphinx, what, name, obj, options, lines: list[str]) -> None:
-    """Docstrings are written in plain Markdown: code between single backticks, no other markup."""
-    text = "\n".join(lines)
+    """Docstrings are written in plain Markdown: code between single backticks, examples as doctests, no other markup."""
+    paragraphs = re.split(r"\n(?=\n)|(?<=\n)\n", "\n".join(lines))
+    lines[:] = "\n".join(p if p.lstrip().startswith(">>> ") else _as_rst(p) for p in paragraphs).split("\n")
+
+
+def _as_rst(text: str) -> str:
     pieces = re.split(r"(`+[^`]+`+)", text)
     plain = [re.sub(r"([*|\\]|_(?=\W|$))", r"\\\1", piece) for piece in pieces[::2]]
     code = [f"``{piece.strip('`')}``" for piece in pieces[1::2]] + [""]
-    lines[:] = "".join(a + b for a, b in zip(plain, code)).split("\n")
+    return "".join(a + b for a, b in zip(plain, code))
 
 
 def setup(app: Sphinx) -> dict:

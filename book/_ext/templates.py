@@ -12,8 +12,8 @@ from markdown_it import MarkdownIt
 from markupsafe import Markup
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 
-from foldnet import plan
-from foldnet.claims import MARKS, VERDICTS
+from foldbook import plan
+from foldbook.claims import MARKS, VERDICTS
 
 
 def fill(name: str, **values) -> str:

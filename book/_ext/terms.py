@@ -83,7 +83,7 @@ def definitions(path: Path) -> list[tuple[str, str, list[str]]]:
 
 def write(site) -> str:
     """The glossary: every definition of the book by name, with its text and a link to it, and its terms under their own names."""
-    from foldnet import plan
+    from foldbook import plan
 
     entries = []
     for chapter in plan.chapters().values():

@@ -1,6 +1,10 @@
 """Networks of one variable built by hand: through given points, with given changes of sign, and folded into waves.
 
 Everything here is exact: `ExactNet` has rational weights, and `.float()` is its twin in float64. (boolean/capacity)
+
+>>> from foldnet.boolean.capacity import least_width, most_changes
+>>> most_changes(3), least_width(4)
+(4, 3)
 """
 
 from __future__ import annotations

@@ -1,4 +1,10 @@
-"""The dissertation's case-by-case algorithm for the swaps value, as printed, and what its cases leave open. (S2-alg-swaps)"""
+"""The dissertation's case-by-case algorithm for the swaps value, as printed, and what its cases leave open. (S2-alg-swaps)
+
+>>> import numpy as np
+>>> from foldnet.boolean.cases import swaps_as_printed
+>>> swaps_as_printed(np.array([0, 1, 1, 0]))
+2
+"""
 
 from __future__ import annotations
 

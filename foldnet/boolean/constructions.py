@@ -1,6 +1,10 @@
 """Networks on the corners of the cube, built by hand: clauses, minterms in layers, width two, and parity. Inputs are 0 and 1.
 
 (boolean/capacity)
+
+>>> from foldnet.boolean.constructions import layered_minterms, wrong_corners
+>>> wrong_corners(layered_minterms([0, 1, 1, 0]), [0, 1, 1, 0]).tolist()
+0
 """
 
 from __future__ import annotations

@@ -1,6 +1,10 @@
 """Lower bounds by counting: a family with fewer functions than there are Boolean functions cannot compute them all.
 
 All counts are upper bounds on the family, given as logarithms to base 2. (boolean/capacity)
+
+>>> from foldnet.boolean.counting import functions_by_gates
+>>> functions_by_gates(2, 3)
+[6, 10, 0, 0]
 """
 
 from __future__ import annotations

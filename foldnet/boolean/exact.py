@@ -1,4 +1,10 @@
-"""ReLU networks in rational arithmetic: no rounding, so that a sign is a sign and a zero is a zero. (boolean/capacity)"""
+"""ReLU networks in rational arithmetic: no rounding, so that a sign is a sign and a zero is a zero. (boolean/capacity)
+
+>>> from foldnet.boolean.capacity import interpolate
+>>> from foldnet.boolean.exact import sign_changes
+>>> [str(zero) for zero in sign_changes(interpolate([0, 1, 2], [-1, 1, -1]))]
+['1/2', '3/2']
+"""
 
 from __future__ import annotations
 

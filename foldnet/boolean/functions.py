@@ -2,6 +2,12 @@
 
 A table lists the values for the inputs in lexicographic order, the first input counting most; as a number it is read from its
 first entry, so that 0110 is 6 and the parity of four bits is 27030. The digits 0 and 1 stand for -1 and 1. (boolean/swaps)
+
+>>> from foldnet.boolean import functions
+>>> functions.table(6, 2).tolist(), functions.count_classes(4)
+([0, 1, 1, 0], 222)
+>>> functions.fourier(functions.parity(2)).tolist()
+[0.0, 0.0, 0.0, -1.0]
 """
 
 from __future__ import annotations

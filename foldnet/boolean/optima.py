@@ -2,6 +2,10 @@
 
 The network is `v(x) = o1 relu(w1 x + b1) + o2 relu(w2 x + b2) + c` on the points -1, 0, 0, 1 with targets -1, 1, 1, -1.
 The chapter boolean/optima proves what the functions here compute; the symbolic side is in `optima_symbolic`.
+
+>>> from foldnet.boolean.optima import families
+>>> sorted({str(family.loss) for family in families()})
+['0', '4', '8/3']
 """
 
 from __future__ import annotations

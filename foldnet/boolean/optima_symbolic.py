@@ -1,6 +1,10 @@
 """The one-dimensional XOR problem in SymPy: loss and gradient of a region, its steady states, Hessians, and Table 3.2.
 
 Needs SymPy; `optima` does the rest in rational and floating point numbers. Chapter boolean/optima.
+
+>>> from foldnet.boolean.optima_symbolic import orbits
+>>> len(orbits())
+13
 """
 
 from __future__ import annotations

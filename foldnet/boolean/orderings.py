@@ -2,6 +2,10 @@
 
 A projection without ties puts the 2**n corners in an order. Up to negating and permuting inputs its weights are
 0 < w_1 < ... < w_n, and what is left are 1, 1, 2, 14, 516, 124187 orders for n = 1, ..., 6 (A009997 in the OEIS).
+
+>>> from foldnet.boolean.orderings import count_orderings
+>>> [count_orderings(n) for n in (1, 2, 3, 4)]
+[1, 1, 2, 14]
 """
 
 from __future__ import annotations

@@ -1,6 +1,14 @@
 """The perceptron: its mistakes, what it can separate, and how much of the input its features have to see.
 
 Classes are 1 and -1, and a sum of exactly 0 belongs to class 1, as in eq. 2.1 of S2. (boolean/perceptron)
+
+>>> from foldnet.boolean.perceptron import decide, learn, order
+>>> learn([[0.0], [1.0]], [-1, 1]).mistakes
+3
+>>> decide([[0, 0, 1], [0, 1, 1], [1, 0, 1], [1, 1, 1]], [0, 1, 1, 0])  # XOR: no weights, and why
+Separation(weights=None, balance=(1, 1, 1, 1))
+>>> order("0110"), order("0001")
+(2, 1)
 """
 
 from __future__ import annotations

@@ -1,4 +1,9 @@
-"""Cubes and tesseracts with their corners filled where a function is 1, and corners along a line. (boolean/swaps)"""
+"""Cubes and tesseracts with their corners filled where a function is 1, and corners along a line. (boolean/swaps)
+
+>>> from foldnet.boolean.pictures import edges
+>>> len(edges(3))
+12
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,14 @@
-"""What width and depth can do, as networks in rational numbers: folds, pictures, bits, and ways out. (boolean/power)"""
+"""What width and depth can do, as networks in rational numbers: folds, pictures, bits, and ways out. (boolean/power)
+
+>>> from foldnet.boolean.exact import ExactNet
+>>> from foldnet.boolean.power import regions_at_least, regions_at_most, way_out
+>>> regions_at_least((2, 4, 4, 1)), regions_at_most((2, 4, 4, 1))
+(44, 121)
+>>> net = ExactNet([[[1, 0], [0, 1]], [[1, 2]]], [[0, 0], [0]])  # two neurons: no island
+>>> corners, direction = way_out(net, (1, 1))
+>>> [str(net((1000 * direction[0] + corners[-1][0], 1000 * direction[1] + corners[-1][1])))]
+['3']
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,16 @@
 
 Inputs are -1 and 1. A neuron whose weights and bias are all zero stays zero under any training by gradients, so networks of
 different widths are trained side by side, padded with such neurons. (boolean/pruning)
+
+>>> from foldnet.boolean.functions import parity
+>>> from foldnet.boolean.pruning import prune_wide, solves, subnetworks, tuned
+>>> from foldnet.nets import ReLUNet
+>>> net = tuned(ReLUNet.random((2, 4, 1), seed=3), parity(2), epochs=500).net
+>>> bool(solves(net, parity(2))), subnetworks(net, 2).batch_shape
+(True, (6,))
+>>> width, successes, tried = prune_wide([net], parity(2), epochs=500)[0]
+>>> width, tried  # one neuron never does; all pairs are tried
+(2, 10)
 """
 
 from __future__ import annotations

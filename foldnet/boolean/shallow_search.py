@@ -1,6 +1,10 @@
 """Is there a network of one hidden layer, of any weights, for parity? All patterns of activity, each a linear programme.
 
 (boolean/capacity)
+
+>>> from foldnet.boolean.shallow_search import parity_solvable
+>>> parity_solvable(2, 1)[0], parity_solvable(2, 2)[0], parity_solvable(3, 2)[0]
+(False, True, False)
 """
 
 from __future__ import annotations

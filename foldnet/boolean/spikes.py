@@ -1,6 +1,10 @@
 """A neuron that fires: the Hodgkin-Huxley equations, from which the ReLU is said to come. (boolean/perceptron, S2-fig-2.1)
 
 Voltages in mV, times in ms, currents in uA/cm^2, with Hodgkin and Huxley's constants for a resting voltage of -65 mV.
+
+>>> from foldnet.boolean.spikes import firing_rates
+>>> firing_rates([5.0, 10.0], 200.0).round().tolist()  # spikes per second at two currents
+[0.0, 68.0]
 """
 
 from __future__ import annotations

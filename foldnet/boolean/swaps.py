@@ -1,6 +1,10 @@
 """The swaps value of a Boolean function: the fewest changes of class along any line, exactly, with a line that attains it.
 
 (boolean/swaps; S2-def-swaps)
+
+>>> from foldnet.boolean.swaps import changes, swaps
+>>> swaps([0, 1, 1, 0]), changes([0, 1, 1, 0], [1, 2])
+(2, 2)
 """
 
 from __future__ import annotations

@@ -1,6 +1,12 @@
 """Train many small networks on Boolean functions and count who gets every corner right. (boolean/training)
 
 The setting of the dissertation's Section 3.4: inputs in {-1, 1}, He's normal weights, binary cross-entropy with logits, Adam.
+
+>>> from foldnet.boolean.functions import parity
+>>> from foldnet.boolean.training import attempts
+>>> found = attempts(parity(2)[None], width=3, depth=1, trials=50, epochs=500)
+>>> found.solved.shape, bool(found.counts[0] > 25)
+((1, 50), True)
 """
 
 from __future__ import annotations

@@ -1,4 +1,10 @@
-"""Which engine carries out a training, and what `fit` asks of one."""
+"""Which engine carries out a training, and what `fit` asks of one.
+
+>>> from foldnet.nets import ReLUNet
+>>> from foldnet.train import fit
+>>> fit(ReLUNet.random((1, 3, 1), seed=0), [[0.0]], [[1.0]], epochs=1, engine="torch", progress=False).engine
+'torch'
+"""
 
 from __future__ import annotations
 

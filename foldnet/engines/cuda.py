@@ -1,4 +1,13 @@
-"""Training of many small networks on a GPU: a kernel made for their shape goes through all epochs of a call without a break."""
+"""Training of many small networks on a GPU: a kernel made for their shape goes through all epochs of a call without a break.
+
+>>> from foldnet.nets import ReLUNet
+>>> from foldnet.train import fit
+>>> try:
+...     fit(ReLUNet.random((1, 3, 1), seed=0), [[0.0]], [[1.0]], epochs=1, engine="cuda", progress=False)
+... except ValueError as error:
+...     print(error)
+the cuda engine trains small float32 or float64 networks on a GPU; here the network is on cpu
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""Training of many small networks on the CPU, in blocks of networks that a numba kernel trains side by side."""
+"""Training of many small networks on the CPU, in blocks of networks that a numba kernel trains side by side.
+
+>>> from foldnet.nets import ReLUNet
+>>> from foldnet.train import fit
+>>> fit(ReLUNet.random((1, 3, 1), batch=4, seed=0), [[0.0]], [[1.0]], epochs=1, engine="fused", progress=False).engine
+'fused'
+"""
 
 from __future__ import annotations
 

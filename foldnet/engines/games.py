@@ -1,6 +1,17 @@
 """Games of two small networks on a GPU: a kernel made for their width plays all steps of a call without a break.
 
 What a step is stands in `foldnet/splines/gans.py`; here it is written for a block of threads, some twenty times as fast.
+
+>>> from foldnet.nets import ReLUNet
+>>> from foldnet.splines import gans
+>>> import torch
+>>> nets = ReLUNet.random((2, 7, 2), batch=3, seed=0), ReLUNet.random((2, 7, 1), batch=3, seed=1)
+>>> points = torch.randn(20, 3, 16, 2, dtype=torch.float64)  # on a GPU: twenty steps of three games in one launch
+>>> try:
+...     gans.Games.start(*nets, scaled=torch.zeros(3)).play(torch.ones(3).double(), points, points)
+... except ValueError as error:
+...     print(str(error)[:88])
+the kernel plays in the plane, both players of one even width, at most n and a divisor o
 """
 
 from __future__ import annotations

@@ -1,4 +1,11 @@
-"""Training in plain torch: any size, mini-batches, CPU and GPU."""
+"""Training in plain torch: any size, mini-batches, CPU and GPU.
+
+>>> from foldnet.nets import ReLUNet
+>>> from foldnet.train import fit
+>>> done = fit(ReLUNet.random((1, 3, 1), batch=4, seed=0), [[0.0]], [[1.0]], epochs=20, engine="torch", progress=False)
+>>> bool((done.loss[-1] < done.loss[0]).all())
+True
+"""
 
 from __future__ import annotations
 

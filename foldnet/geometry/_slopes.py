@@ -14,7 +14,7 @@ from torch.nn.functional import conv2d
 
 from ..nets import ReLUNet
 from . import _slope_kernel as kernel
-from .vision import ConvNet
+from .convnet import ConvNet
 
 LANES, ROWS = 16, 4  # outputs in one sum, and sums at a time
 PORTION = 16  # images whose convolutions are made together

@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from ..engines._nvrtc import kernel
-from .vision import ConvNet
+from .convnet import ConvNet
 
 PORTION = 2048  # images at a time: slopes of all layers but the first stand in memory
 WARPS, MEMORY, SUMS = 8, 48 * 1024, 64  # of a block, bytes that it shares, sums of a thread

@@ -1,4 +1,11 @@
-"""The decision boundary of a network: the affine map at a point, the hyperplane where two classes tie, and where it is folded."""
+"""The decision boundary of a network: the affine map at a point, the hyperplane where two classes tie, and where it is folded.
+
+>>> from foldnet.geometry.boundaries import margin
+>>> from foldnet.nets import ReLUNet
+>>> net = ReLUNet([[[1.0, 0.0]], [[1.0]]], [[0.0], [-0.5]])
+>>> margin(net, [[0.2, 0.0], [0.9, 0.0]]).tolist()
+[-0.3, 0.4]
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""How many regions a network has in a cube of any dimension: cells are cut one by one, as simple polytopes. (boolean/power)"""
+"""How many regions a network has in a cube of any dimension: cells are cut one by one, as simple polytopes. (boolean/power)
+
+>>> from foldnet.geometry.cells import count_regions
+>>> from foldnet.nets import ReLUNet
+>>> count_regions(ReLUNet.random((3, 4, 1), seed=0), reach=100.0)  # four planes in space
+15
+"""
 
 from __future__ import annotations
 

@@ -3,6 +3,20 @@
 Row i of the coefficient matrix C_j of a network is the affine map that its output j applies at image i: gradient and constant
 (S2-def-C, chapter geometry/comparison). A matrix of all training images is large: what is made of it here is either small, or
 comes in parts that a caller may stream. All functions take tensors on any device.
+
+>>> import torch
+>>> from foldnet.geometry.comparison import cka, coefficients, least_squares
+>>> from foldnet.nets import ReLUNet
+>>> bent = ReLUNet([[[1.0], [-1.0]], [[1.0, 1.0]]], [[0.0, -1.0], [0.0]])  # max(x, 0) + max(-x - 1, 0)
+>>> x = torch.tensor([[-2.0], [0.5], [3.0]])
+>>> rows = coefficients(bent, x)[0]  # slope and constant at each point
+>>> rows.tolist()
+[[-1.0, -1.0], [1.0, 0.0], [1.0, 0.0]]
+>>> straight = coefficients(ReLUNet([[[2.0]]], [[1.0]]), x)[0]
+>>> (straight @ least_squares(straight, rows)).round(decimals=6)[0].tolist()  # a linear network gives the mean row
+[0.333333, -0.333333]
+>>> float(cka(straight, rows))  # and it has no centred alignment: 0/0
+nan
 """
 
 from __future__ import annotations
@@ -14,7 +28,8 @@ import torch
 from torch import Tensor
 
 from ..nets import ReLUNet
-from .vision import ConvNet, affine_at
+from .convnet import ConvNet
+from .vision import affine_at
 
 RIDGE = 1e-9  # of the trace: what makes singular normal equations solvable, and moves nothing above single precision
 Net = TypeVar("Net", ReLUNet, ConvNet)

@@ -1,4 +1,11 @@
-"""A window cut into the faces on which a network is affine: one value, and what can be read off it."""
+"""A window cut into the faces on which a network is affine: one value, and what can be read off it.
+
+>>> from foldnet.geometry.regions import regions
+>>> from foldnet.nets import ReLUNet
+>>> cells = regions(ReLUNet([[[1.0, 0.0], [0.0, 1.0]], [[1.0, 1.0]]], [[0.0, 0.0], [0.0]]))
+>>> len(cells.starts) - 1
+4
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,13 @@
-"""A complex as a picture: faces coloured by pattern, map, output or class, edges by the layer that drew them."""
+"""A complex as a picture: faces coloured by pattern, map, output or class, edges by the layer that drew them.
+
+>>> import matplotlib.pyplot as plt
+>>> from foldnet.geometry.draw import draw
+>>> from foldnet.geometry.regions import regions
+>>> from foldnet.nets import ReLUNet
+>>> net = ReLUNet.random((2, 3, 1), seed=1)
+>>> fig, ax = plt.subplots()
+>>> handles = draw(regions(net), ax, boundary=True)
+"""
 
 from __future__ import annotations
 

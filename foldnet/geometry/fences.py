@@ -1,6 +1,10 @@
 """The bounded regions of small networks in the plane, in exact fractions, and whether a list of cases is complete.
 
 For geometry/annulus: which closed shapes three neurons can make. `regions` is the fast way for networks with real weights.
+
+>>> from foldnet.geometry.fences import count_faces
+>>> count_faces([[1, 0], [0, 1], [1, 1]])  # three lines through a point: six cones, six rays and the point
+13
 """
 
 from __future__ import annotations

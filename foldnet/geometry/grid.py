@@ -2,6 +2,13 @@
 
 It misses what is smaller than a cell and says nothing exactly; but it takes any network, also with max-pooling. `regions` is its
 exact twin.
+
+>>> from foldnet.geometry.grid import on_grid
+>>> from foldnet.geometry.regions import regions
+>>> from foldnet.nets import ReLUNet
+>>> net = ReLUNet.random((2, 3, 1), seed=1)
+>>> len(on_grid(net, points=200)) <= len(regions(net))
+True
 """
 
 from __future__ import annotations

@@ -1,4 +1,9 @@
-"""What one sees in a picture of the pieces, as numbers: closed boundaries, where they turn, slopes, bounds on how many pieces."""
+"""What one sees in a picture of the pieces, as numbers: closed boundaries, where they turn, slopes, bounds on how many pieces.
+
+>>> from foldnet.geometry.loops import arrangement
+>>> arrangement(3)  # pieces of the plane between three lines
+7
+"""
 
 from __future__ import annotations
 

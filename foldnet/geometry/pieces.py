@@ -1,6 +1,14 @@
 """A small network as a table of bit patterns, affine maps and polytopes, in exact fractions, in any number of inputs.
 
 The plane has a fast engine of its own (`regions`); this is the form of eq. 5.25 on the whole space (geometry/linearization).
+
+>>> from foldnet.geometry.pieces import lookup, pieces
+>>> from foldnet.nets import ReLUNet
+>>> hat = ReLUNet([[[1.0], [1.0]], [[1.0, -2.0]]], [[0.0, -1.0], [0.0]])  # up to 1, and down again
+>>> len(pieces(hat))
+3
+>>> [float(v) for v in lookup(pieces(hat), [0.5])]
+[0.5]
 """
 
 from __future__ import annotations

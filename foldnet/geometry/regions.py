@@ -1,4 +1,11 @@
-"""The exact regions of a ReLU network of the plane, or on a plane through its inputs (chapter geometry/polytopes)."""
+"""The exact regions of a ReLU network of the plane, or on a plane through its inputs (chapter geometry/polytopes).
+
+>>> from foldnet.geometry.regions import boundary, regions
+>>> from foldnet.nets import ReLUNet
+>>> net = ReLUNet([[[1.0, 1.0], [1.0, -1.0]], [[1.0, -1.0]]], [[0.0, 0.0], [-0.2]])
+>>> len(boundary(regions(net)))
+1
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,14 @@
 
 Behind geometry/sensitivity. Gradients come as chunks `(*batch, n, out, in)`, as `vision.jacobians` gives them, and are added up
 as they come: all of them together would not fit into memory.
+
+>>> import torch
+>>> from foldnet.geometry.sensitivity import moments, singular_values
+>>> from foldnet.nets import ReLUNet
+>>> bowl = ReLUNet([[[3.0, 0.0], [-3.0, 0.0], [0.0, 1.0], [0.0, -1.0]], [[1.0, 1.0, 1.0, 1.0]]], [[0.0] * 4, [0.0]])
+>>> x = torch.tensor([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]])
+>>> [round(v, 6) for v in singular_values(moments([bowl.jacobian(x)]).second)[0].tolist()]
+[9.0, 1.0]
 """
 
 from __future__ import annotations

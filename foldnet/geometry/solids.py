@@ -1,4 +1,9 @@
-"""The two solids that one more neuron than dimensions closes around a ball: radii, corners, networks (geometry/annulus)."""
+"""The two solids that one more neuron than dimensions closes around a ball: radii, corners, networks (geometry/annulus).
+
+>>> from foldnet.geometry.solids import expanded_ratio
+>>> round(expanded_ratio(2), 4)  # the hexagon's outer radius over its inner one
+1.1547
+"""
 
 from __future__ import annotations
 

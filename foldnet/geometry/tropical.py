@@ -1,6 +1,13 @@
 """Networks as differences of maxima of affine functions, tropical rational functions, exactly and both ways.
 
 With max as addition and + as multiplication, a polynomial is a maximum of affine functions (geometry/linearization).
+
+>>> from foldnet.geometry.tropical import tropical
+>>> from foldnet.nets import ReLUNet
+>>> hat = ReLUNet([[[1.0], [1.0]], [[1.0, -2.0]]], [[0.0, -1.0], [0.0]])
+>>> (f,) = tropical(hat)  # a difference of two maxima
+>>> float(f([0.5])), float(f([3]))
+(0.5, -1.0)
 """
 
 from __future__ import annotations

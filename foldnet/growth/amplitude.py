@@ -1,4 +1,11 @@
-"""How far to go along a direction that theory gives only at first order: a line search that never makes things worse."""
+"""How far to go along a direction that theory gives only at first order: a line search that never makes things worse.
+
+>>> import torch
+>>> from foldnet.growth.amplitude import line_search
+>>> found = line_search(lambda a: (a - 3.0) ** 2, torch.zeros(1, dtype=torch.float64))
+>>> round(float(found.amplitude), 2)
+3.0
+"""
 
 from __future__ import annotations
 

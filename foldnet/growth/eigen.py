@@ -1,4 +1,12 @@
-"""Optimal neurons of a very wide layer without factoring anything: a few eigenvectors by LOBPCG."""
+"""Optimal neurons of a very wide layer without factoring anything: a few eigenvectors by LOBPCG.
+
+>>> import torch
+>>> from foldnet.growth.eigen import leading_neurons
+>>> n, s = torch.diag(torch.tensor([3.0, 1.0])).double(), torch.eye(2).double()
+>>> values, incoming, outgoing = leading_neurons(n, s, k=1)
+>>> values.numpy().round(6).tolist()
+[3.0]
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,12 @@
-"""What a network would like to do, what it can do, and the gap: desired updates, best moves, lack of expressivity."""
+"""What a network would like to do, what it can do, and the gap: desired updates, best moves, lack of expressivity.
+
+>>> from foldnet.growth.expressivity import lack_of_expressivity
+>>> from foldnet.nets import ReLUNet
+>>> net = ReLUNet.random((2, 3, 1), seed=0)
+>>> x, y = [[0.0, 1.0], [1.0, 0.0], [1.0, 1.0]], [[1.0], [0.0], [1.0]]
+>>> bool(lack_of_expressivity(net, 0, x, y) >= 0)
+True
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,13 @@
-"""Grow by folding: train, fold at a typical mistake, train again, until a rule says stop."""
+"""Grow by folding: train, fold at a typical mistake, train again, until a rule says stop.
+
+>>> from foldnet.growth import tasks
+>>> from foldnet.growth.fold_loop import grow_by_folding
+>>> from foldnet.nets import ReLUNet
+>>> x, y = tasks.sine(60, seed=0)
+>>> grown = grow_by_folding(ReLUNet.random((2, 1, 1), seed=0), x, y, most=1, epochs=20)
+>>> len(grown.stages) >= 1
+True
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,13 @@
-"""Fold a decision boundary at a chosen point: one more hidden neuron whose line passes through it."""
+"""Fold a decision boundary at a chosen point: one more hidden neuron whose line passes through it.
+
+>>> from foldnet.growth import tasks
+>>> from foldnet.growth.folding import fold, grow
+>>> from foldnet.nets import ReLUNet
+>>> x, y = tasks.sine(60, seed=0)
+>>> net = ReLUNet.random((2, 2, 1), seed=1)
+>>> grow(net, fold(net, x, y)).sizes
+(2, 3, 1)
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,11 @@
 
 All take a batch of shallow ReLU networks `(B,)`, points `(B, n, in)`, targets `(B, n, out)` and one numpy generator for each
 network, so that no network's neurons depend on its neighbours. One output is a logit with binary cross-entropy, more are classes.
+
+>>> from foldnet.growth.methods import kind
+>>> from foldnet.nets import ReLUNet
+>>> kind(ReLUNet.random((2, 3, 1), seed=0))
+'bce'
 """
 
 from __future__ import annotations

@@ -1,4 +1,16 @@
-"""Adam for networks that may grow on the way: what is old keeps its memory, what is new starts with none."""
+"""Adam for networks that may grow on the way: what is old keeps its memory, what is new starts with none.
+
+>>> import torch
+>>> from foldnet.growth.minibatches import Training
+>>> from foldnet.nets import ReLUNet
+>>> x = torch.linspace(-1, 1, 20).double().unsqueeze(-1)
+>>> error = lambda net: (net(x) - x.abs()).square().mean((1, 2))
+>>> training = Training(ReLUNet.random((1, 4, 1), batch=3), x, x.abs(), loss="mse", lr=1e-2, batch_size=5)
+>>> before = error(training.net)
+>>> training.train(200)
+>>> training.done, (error(training.net) < before).tolist()
+(200, [True, True, True])
+"""
 
 from __future__ import annotations
 

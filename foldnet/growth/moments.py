@@ -1,4 +1,10 @@
-"""Second moments of a layer's inputs, factored once and used again, and the linear algebra of growth around them."""
+"""Second moments of a layer's inputs, factored once and used again, and the linear algebra of growth around them.
+
+>>> import torch
+>>> from foldnet.growth.moments import moment_of
+>>> int(moment_of(torch.tensor([[1.0, 0.0], [2.0, 0.0]]).double()).rank)
+2
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,12 @@
-"""The neurons that help a layer most, in closed form: TINY's optimal neurons with the factors that its paper leaves out."""
+"""The neurons that help a layer most, in closed form: TINY's optimal neurons with the factors that its paper leaves out.
+
+>>> from foldnet.growth.neurons import optimal_neurons, with_neurons
+>>> from foldnet.nets import ReLUNet
+>>> net = ReLUNet.random((2, 1, 1), seed=0)
+>>> x, y = [[0.0, 1.0], [1.0, 0.0], [1.0, 1.0], [0.0, 0.0]], [[1.0], [2.0], [3.0], [0.0]]
+>>> with_neurons(net, 0, optimal_neurons(net, 0, x, y, k=1), amplitude=0.1).sizes
+(2, 2, 1)
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Networks with a smooth activation that vanishes at zero: what the theory of optimal neurons asks for."""
+"""Networks with a smooth activation that vanishes at zero: what the theory of optimal neurons asks for.
+
+>>> from foldnet.growth.smooth import SmoothNet
+>>> SmoothNet.random((1, 4, 1), seed=0).activation
+'tanh'
+"""
 
 from __future__ import annotations
 

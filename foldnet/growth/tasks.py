@@ -1,4 +1,10 @@
-"""Three small problems in the plane, drawn anew for every seed: the same points on every machine."""
+"""Three small problems in the plane, drawn anew for every seed: the same points on every machine.
+
+>>> from foldnet.growth import tasks
+>>> x, y = tasks.annulus(100, seed=0)
+>>> tuple(x.shape), sorted(set(y.tolist()))
+((100, 2), [0, 1])
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Training with growth: minibatches of Adam, and between them wider hidden layers (chapter growth/mnist, claim S1-alg-tiny)."""
+"""Training with growth: minibatches of Adam, and between them wider hidden layers (chapter growth/mnist, claim S1-alg-tiny).
+
+>>> from foldnet.growth.tiny import widths_after
+>>> widths_after(3)
+[17, 21]
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,14 @@
-"""Which mistake stands for the others: loss-weighted k-means over what a network gets wrong."""
+"""Which mistake stands for the others: loss-weighted k-means over what a network gets wrong.
+
+>>> from foldnet.growth import tasks
+>>> from foldnet.growth.typical import predictions, typical
+>>> from foldnet.nets import ReLUNet
+>>> x, y = tasks.sine(60, seed=0)
+>>> net = ReLUNet.random((2, 2, 1), seed=1)
+>>> i = typical(net, x, y)
+>>> bool(predictions(net, x)[i] != y[i])
+True
+"""
 
 from __future__ import annotations
 

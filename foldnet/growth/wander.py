@@ -1,4 +1,16 @@
-"""Where does a fold go when training goes on? The kink that one neuron makes in a boundary, and Adam with some weights held."""
+"""Where does a fold go when training goes on? The kink that one neuron makes in a boundary, and Adam with some weights held.
+
+>>> import torch
+>>> from foldnet.growth import tasks
+>>> from foldnet.growth.wander import follow, line_distance
+>>> from foldnet.nets import ReLUNet
+>>> x, y = tasks.sine(60, seed=0)
+>>> start, end = follow(ReLUNet.random((2, 3, 2), batch=4, seed=0), x, y, marks=[0, 50])
+>>> (held,) = follow(start, x, y, marks=[50], hold="row")
+>>> far = lambda nets: line_distance(nets, torch.zeros(4, 2))  # of the last neuron's line from the origin
+>>> (far(end) != far(start)).all().item(), (far(held) == far(start)).all().item()
+(True, True)
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""Add neurons to a hidden layer, the move that every way of growing ends with."""
+"""Add neurons to a hidden layer, the move that every way of growing ends with.
+
+>>> from foldnet.growth.widen import widen
+>>> from foldnet.nets import ReLUNet
+>>> widen(ReLUNet.random((2, 3, 1), seed=0), 0, [[1.0, 0.0]], [0.0], [[0.5]]).sizes
+(2, 4, 1)
+"""
 
 from __future__ import annotations
 

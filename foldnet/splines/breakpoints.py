@@ -1,4 +1,13 @@
-"""A shallow network of one variable as a spline: where it breaks, by how much, and which way each neuron faces."""
+"""A shallow network of one variable as a spline: where it breaks, by how much, and which way each neuron faces.
+
+>>> from foldnet.nets import ReLUNet
+>>> from foldnet.splines.breakpoints import pieces, spline
+>>> net = ReLUNet([[[1.0], [-2.0], [0.5]], [[1.0, 0.5, -2.0]]], [[1.0, 1.0, -1.5], [0.0]])
+>>> spline(net).breakpoints.tolist(), spline(net).delta_slopes.tolist()
+([-1.0, 0.5, 3.0], [1.0, 1.0, -1.0])
+>>> pieces(net).slopes.tolist()
+[-1.0, 0.0, 1.0, 0.0]
+"""
 
 from __future__ import annotations
 

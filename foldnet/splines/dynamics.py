@@ -2,6 +2,12 @@
 
 The loss is half the sum of squared residuals, `0.5 * sum_n (f(x_n) - y_n)^2`, and the residual is `y_n - f(x_n)`. All functions
 take one 1-H-1 network or a batch. (splines/dynamics)
+
+>>> from foldnet.nets import ReLUNet
+>>> from foldnet.splines.dynamics import conserved, relocate
+>>> net = ReLUNet.random((1, 4, 1), seed=0)
+>>> conserved(net).shape
+torch.Size([4])
 """
 
 from __future__ import annotations

@@ -5,6 +5,16 @@ plays best. The generator makes f small, the discriminator makes it large. (spli
 
 A neuron is linear where it is active, so first and second derivatives are written out here: a step is some forty operations on
 small tensors, which a GPU replays as one graph. `value` is the same game in plain words, for autograd and the tests.
+
+>>> from foldnet.nets import ReLUNet
+>>> from foldnet.splines import gans
+>>> import torch
+>>> nets = ReLUNet.random((2, 8, 2), batch=3, seed=0), ReLUNet.random((2, 8, 1), batch=3, seed=1)
+>>> games = gans.Games.start(*nets, scaled=torch.tensor([False, True, True]))  # two of three with RMSprop
+>>> points = gans.homogeneous(torch.randn(3, 16, 2, dtype=torch.float64))
+>>> games.step(points, points, lr=0.001, ridge=True)
+>>> games.generator().sizes
+(2, 8, 2)
 """
 
 from __future__ import annotations

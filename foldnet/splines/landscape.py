@@ -3,6 +3,14 @@
 The loss is half the sum of squared residuals, eps_n = y_n - f(x_n). Weights come in the order of `ReLUNet.vector()`, that is
 w, b, v (each of length H) and the output bias; splines in the order breakpoints, delta-slopes, offset.
 For a neuron i, 1_i is 1 on the data points at which it is active and 0 elsewhere, and x_i is x times 1_i.
+
+>>> from foldnet.nets import ReLUNet
+>>> from foldnet.splines.landscape import hessian, nullity
+>>> net = ReLUNet.random((1, 3, 1), seed=0)
+>>> x = [-1.0, -0.5, 0.0, 0.5, 1.0]
+>>> y = net([[t] for t in x])[:, 0]
+>>> int(nullity(hessian(net, x, y))) >= 3  # at least one flat direction per neuron
+True
 """
 
 from __future__ import annotations

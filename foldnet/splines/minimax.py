@@ -4,6 +4,14 @@ Simultaneous gradient descent moves each player by its own gradient. Follow-the-
 second player's step what keeps it on the ridge of f while the first one moves. RMSprop scales either step, parameter by
 parameter. The functions here serve games of any size; `splines/gans.py` has products with second derivatives
 for two networks.
+
+>>> from foldnet.splines.minimax import is_local_minimax, play
+>>> import torch
+>>> f = lambda x, y: (-1.5 * x * x + 4 * x * y - 0.5 * y * y).sum()  # no point of rest for x alone, but minimax at 0
+>>> is_local_minimax(f, torch.zeros(1), torch.zeros(1))
+True
+>>> [bool(abs(play(f, 1.0, 1.0, lr=0.02, steps=400, ridge=ridge)[0][-1]) < 0.01) for ridge in (True, False)]
+[True, False]
 """
 
 from __future__ import annotations

@@ -1,4 +1,11 @@
-"""How breakpoints divide data on a line: who is alone in a piece, how likely that is, and what then fits all."""
+"""How breakpoints divide data on a line: who is alone in a piece, how likely that is, and what then fits all.
+
+>>> from foldnet.splines.partitions import lonely, lonely_probability
+>>> bool(lonely([0.5, 1.5], [0.0, 1.0, 2.0]))
+True
+>>> round(lonely_probability(3, 20), 3)
+0.751
+"""
 
 from __future__ import annotations
 

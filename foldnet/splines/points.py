@@ -1,4 +1,9 @@
-"""Numbers as every function of this part takes them: tensors of one dtype and device, data of one variable in order."""
+"""Numbers as every function of this part takes them: tensors of one dtype and device, data of one variable in order.
+
+>>> from foldnet.splines.points import ordered
+>>> [t.tolist() for t in ordered([2.0, 1.0], [20.0, 10.0])]
+[[1.0, 2.0], [10.0, 20.0]]
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,15 @@
 
 A crease is a hyperplane <xi, x> = gamma with a unit normal xi. A network of infinitely many neurons spreads coefficients over
 all (xi, gamma); `coefficients` finds them for a given function, `superpose` puts the function together again. (splines/beyond)
+
+>>> from foldnet.nets import ReLUNet
+>>> from foldnet.splines.radon import creases, polyharmonic
+>>> found = creases(ReLUNet([[[3.0, 4.0]], [[2.0]]], [[-5.0], [0.0]]))  # one neuron of two inputs
+>>> found.normals.tolist(), found.offsets.tolist(), found.delta_slopes.tolist()
+([[0.6, 0.8]], [1.0], [10.0])
+>>> f = polyharmonic([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], [0.0, 1.0, 1.0, 2.0])
+>>> round(float(f([[0.5, 0.25]])[0]), 6)  # a plane through four points stays one
+0.75
 """
 
 from __future__ import annotations

@@ -3,6 +3,11 @@
 A knot between two data points acts on the data as two knots on those points whose jumps have one sign. So the best fit is an
 ordinary least-squares fit with knots on data points, for some choice of them (Hudson 1966); which ones is found by a branch and
 bound whose lower bounds are the optima of the data to the right (Russian doll search). (splines/dynamics, S3-fig-suboptimal-gd)
+
+>>> from foldnet.splines.regression import optimal
+>>> best = optimal([0.0, 1.0, 2.0, 3.0], [0.0, 1.0, 1.0, 0.0], most=2)
+>>> [round(one.loss, 6) for one in best]
+[0.5, 0.0]
 """
 
 from __future__ import annotations

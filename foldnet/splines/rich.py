@@ -1,4 +1,10 @@
-"""Kernel and rich regime: what the scale of the initial weights does to breakpoints, delta-slopes and the fitted function."""
+"""Kernel and rich regime: what the scale of the initial weights does to breakpoints, delta-slopes and the fitted function.
+
+>>> from foldnet.splines.rich import participation
+>>> import torch
+>>> float(participation(torch.tensor([1.0, 1.0, 0.0, 0.0])))
+2.0
+"""
 
 from __future__ import annotations
 

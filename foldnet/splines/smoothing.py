@@ -1,6 +1,11 @@
 """Why training gives smooth functions: the interpolant that gradient flow finds, and the cubic spline that it becomes.
 
 Breakpoints are fixed and only delta-slopes move, so everything here is linear algebra on the hinges relu(s (x - beta)).
+
+>>> from foldnet.splines.smoothing import grid, minimum_norm
+>>> f = minimum_norm([0.0, 1.0], [0.0, 1.0], *grid(200, 2.0))
+>>> f([0.0, 1.0]).numpy().round(6).tolist()
+[0.0, 1.0]
 """
 
 from __future__ import annotations

@@ -1,4 +1,10 @@
-"""Functions of one variable to train networks on, each with its interval [-reach, reach], and evenly spaced data of them."""
+"""Functions of one variable to train networks on, each with its interval [-reach, reach], and evenly spaced data of them.
+
+>>> from foldnet.splines import targets
+>>> x, y = targets.data(["sine"], 9)  # nine points from -pi to pi
+>>> tuple(x.shape), y[0, 1::2].numpy().round(6).tolist()
+((1, 9), [1.0, -1.0, 1.0, -1.0])
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,11 @@
-"""Adam: one step, written once."""
+"""Adam: one step, written once.
+
+>>> import torch
+>>> from foldnet.training.adam import adam
+>>> g, first, second, age = torch.ones(3), torch.zeros(3), torch.zeros(3), torch.zeros(3)
+>>> tuple(adam(g, first, second, age, 0.1).shape)
+(3,)
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Work on a GPU, captured once as a CUDA graph and replayed."""
+"""Work on a GPU, captured once as a CUDA graph and replayed.
+
+>>> import torch
+>>> torch.cuda.is_available() in (True, False)  # on a GPU, captured(work, state) records one step as a graph
+True
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,11 @@
-"""The gradient of a network, written out: no autograd graph over its layers at each step."""
+"""The gradient of a network, written out: no autograd graph over its layers at each step.
+
+>>> from foldnet.nets import ReLUNet
+>>> from foldnet.training.gradient import Flat
+>>> net = ReLUNet.random((1, 3, 1), seed=0)
+>>> net.parameter_count
+10
+"""
 
 from __future__ import annotations
 

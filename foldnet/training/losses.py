@@ -1,4 +1,10 @@
-"""The losses, by name: of each point, of all of them, and their slope in the outputs."""
+"""The losses, by name: of each point, of all of them, and their slope in the outputs.
+
+>>> import torch
+>>> from foldnet.training.losses import losses
+>>> float(losses(torch.tensor([[1.0], [3.0]]), torch.tensor([[0.0], [0.0]]), "half_sum"))
+5.0
+"""
 
 from __future__ import annotations
 

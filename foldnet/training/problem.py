@@ -1,4 +1,11 @@
-"""A training problem: networks, data and settings, checked once and in one place."""
+"""A training problem: networks, data and settings, checked once and in one place.
+
+>>> from foldnet.nets import ReLUNet
+>>> from foldnet.training.problem import checked
+>>> problem = checked(ReLUNet.random((1, 3, 1), seed=0), [[0.0]], [[1.0]], loss="mse", optimizer="adam", lr=0.1, epochs=3)
+>>> problem.epochs, problem.loss
+(3, 'mse')
+"""
 
 from __future__ import annotations
 

@@ -6,9 +6,9 @@ import zlib
 
 import pytest
 
-from foldnet import claims
-from foldnet.claims import MIME, Claim
-from tools import address, evidence, lint, notebooks
+from foldbook import claims, notebooks
+from foldbook.claims import MIME, Claim
+from tools import evidence, lint
 
 NAME = "splines/sample"
 ADDRESS = "https://github.com/someone/somewhere"
@@ -79,7 +79,7 @@ def story_cells():
     verdicts = [code(f'check("S3-{n}", "x", 1, 1)', record(id=f"S3-{n}")) for n in ("one", "two", "three")]
     return [
         markdown("# Where does it bend?\n\nLook."),
-        code(address.setup_cell(ADDRESS), tags=["setup"]),
+        code(notebooks.setup_cell(ADDRESS), tags=["setup"]),
         code('# @title The figure\nlive("breakpoints")', shown(text__html=LIVE, text__plain="live"), tags=["folded"]),
         markdown(OPENING),
         markdown("## 1. A question\n\n> **Theorem** (one). For all $x$, $x = x$."),
@@ -94,7 +94,7 @@ def checks_cells():
     """The checks of that story, with the verdicts that it leaves to them."""
     return [
         markdown("# The checks\n\nOf [the story](sample.ipynb). **Run time:** 1 s."),
-        code(address.setup_cell(ADDRESS), tags=["setup"]),
+        code(notebooks.setup_cell(ADDRESS), tags=["setup"]),
         code('check("S3-false", "x", 1, 1)', record(id="S3-false")),
         markdown("## References\n\nNone."),
     ]
@@ -115,8 +115,9 @@ def notebook(cells, name=NAME, **metadata) -> lint.Notebook:
             count += 1
             cell = {"execution_count": count, **cell}
         counted.append(cell)
-    document = {"cells": counted, "metadata": {**notebooks.METADATA, **metadata}, "nbformat": 4, "nbformat_minor": 5}
-    return lint.Notebook(name, json.dumps(document), address.setup_cell(ADDRESS))
+    made_from = {notebooks.MADE_FROM: notebooks.source_hash({"cells": counted})}
+    document = {"cells": counted, "metadata": {**notebooks.METADATA, **made_from, **metadata}, "nbformat": 4, "nbformat_minor": 5}
+    return lint.Notebook(name, json.dumps(document), notebooks.setup_cell(ADDRESS))
 
 
 class Made:

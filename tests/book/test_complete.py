@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from foldnet import _paths, claims, plan
-from foldnet.claims import Claim
-from foldnet.ledger import ledger
+from foldbook import claims, paths, plan
+from foldbook.claims import Claim
+from foldbook.ledger import ledger
 from tools import markdown
 
 HERE = Path(__file__).parent
-ROOT = _paths.repository()
+ROOT = paths.repository()
 IDS = (HERE / "claim_ids.txt").read_text().split()  # read off the sources, before any entry was written
 KINDS = {"algorithm", "corollary", "definition", "figure", "finding", "lemma", "proposition", "table", "theorem"}
 FILES = {path.relative_to(ROOT / "book/claims").with_suffix("").as_posix(): path for path in ROOT.glob("book/claims/**/*.yml")}
@@ -76,7 +76,7 @@ def test_a_claim_that_stands_twice_is_refused(monkeypatch, tmp_path):
         path = tmp_path / "claims" / f"{chapter}.yml"
         path.parent.mkdir(parents=True)
         path.write_text("- {id: S3-x, source: S3, kind: theorem, title: X, where: p. 1, says: It is.}")
-    monkeypatch.setattr(claims._paths, "book", lambda: tmp_path)
+    monkeypatch.setattr(claims.paths, "book", lambda: tmp_path)
     with pytest.raises(ValueError, match="S3-x stands in book/claims twice: in splines/depth and in boolean/swaps"):
         claims.claims.__wrapped__()
 

@@ -4,8 +4,8 @@ import dataclasses
 
 import pytest
 
+from foldbook.notebooks import WIDGET
 from tools import alt, lint, markdown, story
-from tools.notebooks import WIDGET
 
 PNG = '<img alt="a line of one neuron" src="data:image/png;base64,AAAA">'
 
@@ -274,8 +274,8 @@ def test_foreign_markdown_is_found(text, sentence):
 
 
 def test_frames_are_read_from_a_real_explore():
+    from foldbook.explore import explore
     from foldnet import plots
-    from foldnet.explore import explore
 
     def draw(k):
         fig, axes = plots.subplots()

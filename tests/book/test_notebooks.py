@@ -1,6 +1,5 @@
 """The notebooks of the book as they lie in the repository: each rule of the house for each of them, and nothing escapes."""
 
-import json
 import subprocess
 import sys
 from pathlib import Path
@@ -8,12 +7,11 @@ from pathlib import Path
 import pytest
 import yaml
 
-from foldnet import _paths, plan
-from foldnet.ledger import notebooks
+from foldbook import paths
+from foldbook.ledger import notebooks
 from tools import lint
-from tools.notebooks import source_hash
 
-ROOT = _paths.repository()
+ROOT = paths.repository()
 BOOK = ROOT / "book"
 
 
@@ -71,34 +69,3 @@ def test_no_notebook_escapes_nbval():
     collected = [line.split("::")[0] for line in lines if ".ipynb::" in line]
     cells = {p.id: len(lint.Notebook.read(p.values[0], ROOT).code) for p in ALL}
     assert {p.id: collected.count(f"book/{p.id}.ipynb") for p in ALL} == cells
-
-
-# ---- run times ---------------------------------------------------------------------------------------------------------
-
-
-def late(runtimes: dict, hashes: dict) -> list[str]:
-    """What is wrong with the noted run times of notebooks with these source hashes."""
-    found = [f"{n}: no run time is noted; store it with make notebooks" for n in hashes if n not in runtimes]
-    found += [f"{n}: a run time is noted and there is no such notebook" for n in runtimes if n not in hashes]
-    known = {n: r for n, r in runtimes.items() if n in hashes}
-    found += [f"{n}: its code changed after it was run" for n, r in known.items() if r["source"] != hashes[n]]
-    found += [f"{n}: takes {r['seconds']} s, more than {b}" for n, r in known.items() if r["seconds"] > (b := plan.budget(n))]
-    total = sum(r["seconds"] for r in known.values())
-    return found + [f"together {total:.0f} s, more than {plan.budgets()['book']}"] * (total > plan.budgets()["book"])
-
-
-def test_run_times_are_noted_fresh_and_within_budget():
-    noted = BOOK / "data/runtimes.json"
-    hashes = {p.id: source_hash(json.loads(p.values[0].read_text(encoding="utf-8"))) for p in ALL}
-    assert late(json.loads(noted.read_text()) if noted.is_file() else {}, hashes) == []
-
-
-def test_late_run_times_are_found():
-    good = {"a/b": {"seconds": 59.0, "source": "1"}}
-    assert late(good, {"a/b": "1"}) == []
-    assert late({}, {"a/b": "1"}) == ["a/b: no run time is noted; store it with make notebooks"]
-    assert late(good, {}) == ["a/b: a run time is noted and there is no such notebook"]
-    assert late(good, {"a/b": "2"}) == ["a/b: its code changed after it was run"]
-    assert late({"a/b": {"seconds": 61.0, "source": "1"}}, {"a/b": "1"}) == ["a/b: takes 61.0 s, more than 60"]
-    many = {f"a/{i}": {"seconds": 58.0, "source": "1"} for i in range(21)}
-    assert late(many, dict.fromkeys(many, "1")) == ["together 1218 s, more than 1200"]

@@ -12,7 +12,7 @@ import nbformat
 import psutil
 import pytest
 
-from foldnet import plan
+from foldbook import plan
 from tools import notebooks
 from tools.check import NBVAL
 

@@ -6,9 +6,9 @@ import re
 
 import pytest
 
-from foldnet import exercises
-from foldnet.ledger import notebooks as all_notebooks
-from tools.notebooks import is_folded
+from foldbook import exercises
+from foldbook.ledger import notebooks as all_notebooks
+from foldbook.notebooks import is_folded
 
 FOLDED = re.compile(r"<details><summary>Solution.*?```python\n(.*?)```", re.S)
 
@@ -62,7 +62,7 @@ def test_the_solution_is_correct_and_the_stub_is_missing(imports, stub, solution
     said: list[str] = []
     exec(imports, names)
     names["selfcheck"] = lambda *a, **k: said.append(exercises.verdict(*a, **k))
-    without_imports = re.sub(r"^from foldnet.exercises.*$", "", stub, flags=re.M)
+    without_imports = re.sub(r"^from foldbook.exercises.*$", "", stub, flags=re.M)
     exec(without_imports, names)
     assert said
     assert all(line.startswith("missing") for line in said)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from foldnet.experiments import annulus_training as run
+from experiments import annulus_training as run
 from foldnet.nets import ReLUNet, stack
 
 ANGLES = 2 * np.pi * np.arange(3) / 3

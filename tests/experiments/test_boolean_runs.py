@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
+from experiments import boolean_training, five_inputs, parity_width, swaps_classes, xor_optima
+from foldbook.stored import Row, Stored, stored
 from foldnet.boolean import difficulty, functions, swaps
 from foldnet.boolean.training import attempts
-from foldnet.data import Row, Stored, stored
-from foldnet.experiments import boolean_training, five_inputs, parity_width, swaps_classes, xor_optima
 
 
 @pytest.mark.parametrize(("width", "leak"), [(1, "0"), (1, "1/2"), (2, "0"), (2, "1/10")])
@@ -97,7 +97,7 @@ def test_a_cell_of_five_inputs(monkeypatch, tmp_path):
 
 
 def test_measures_of_five_inputs_are_made_once_and_kept(monkeypatch, tmp_path):
-    monkeypatch.setattr(five_inputs._paths, "repository", lambda: tmp_path)
+    monkeypatch.setattr(five_inputs.paths, "repository", lambda: tmp_path)
     monkeypatch.setattr(five_inputs, "classes", lambda n: np.array([1, 27030, 2**31], dtype=np.uint64))
     five_inputs.table_of_measures.cache_clear()
     known = five_inputs.table_of_measures()

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from foldnet.experiments import fold_utilization as run
+from experiments import fold_utilization as run
 from foldnet.growth.typical import accuracy
 
 

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from foldnet.experiments import fold_wander as run
+from experiments import fold_wander as run
 
 
 @pytest.mark.parametrize("way", run.WAYS)

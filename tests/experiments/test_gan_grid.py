@@ -5,7 +5,7 @@ import pytest
 import torch
 from scipy import stats
 
-from foldnet.experiments import gan_grid as run
+from experiments import gan_grid as run
 from foldnet.splines import gans, modes
 
 

@@ -7,12 +7,13 @@ import pytest
 import torch
 from torch import nn
 
-from foldnet.data import DataMissing, stored
-from foldnet.experiments import image_comparison as run
-from foldnet.experiments import image_pretrained as pre
-from foldnet.experiments import image_untrained as untrained
+from experiments import image_comparison as run
+from experiments import image_pretrained as pre
+from experiments import image_untrained as untrained
+from foldbook.stored import stored
+from foldnet.data import DataMissing
 from foldnet.geometry import comparison as compare
-from foldnet.geometry.vision import ConvNet
+from foldnet.geometry.convnet import ConvNet
 from foldnet.nets import ReLUNet
 
 NETS = [

@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 import torch
 
-from foldnet.experiments import image_creases as run
-from foldnet.experiments import image_nets
-from foldnet.experiments.image_planes import effective
-from foldnet.geometry.vision import ConvNet, jacobian, pattern
+from experiments import image_creases as run
+from experiments import image_nets
+from experiments.image_planes import effective
+from foldnet.geometry.convnet import ConvNet
+from foldnet.geometry.vision import jacobian, pattern
 
 RNG = np.random.default_rng(5)
 SMALL = (3, 8, 8)

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import torch
 
-from foldnet.data import stored
-from foldnet.experiments import image_directions as run
-from foldnet.geometry.vision import ConvNet
+from experiments import image_directions as run
+from foldbook.stored import stored
+from foldnet.geometry.convnet import ConvNet
 from foldnet.nets import ReLUNet
 
 SHAPE = (3, 8, 8)

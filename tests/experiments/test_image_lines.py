@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from foldnet.data import stored
-from foldnet.experiments import image_lines as run
+from experiments import image_lines as run
+from foldbook.stored import stored
 from foldnet.nets import ReLUNet
 
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from foldnet.data import Row
-from foldnet.experiments.image_measures import by_chance, from_row
+from experiments.image_measures import by_chance, from_row
+from foldbook.stored import Row
 
 NAMES = [f"{kind} sgd {run}" for kind in ("linear", "dense", "simple") for run in (1, 2, 3)]
 

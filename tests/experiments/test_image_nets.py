@@ -5,9 +5,10 @@ import pytest
 import torch
 from torch import nn
 
+from experiments import image_nets as run
 from foldnet import data as sets
-from foldnet.experiments import image_nets as run
-from foldnet.geometry.vision import ConvNet, pattern
+from foldnet.geometry.convnet import ConvNet
+from foldnet.geometry.vision import pattern
 
 N = 96
 
@@ -96,7 +97,7 @@ def test_images_are_normalised_and_digits_are_scaled_up_and_repeated(few):
 
 
 def test_the_book_keeps_networks_in_few_bytes():
-    with pytest.raises(sets.DataMissing, match="sweep image_nets"):
+    with pytest.raises(sets.DataMissing, match="experiments image_nets"):
         run.networks("dense", "mnist", "sgd")
     with pytest.raises(ValueError, match="optimizer is one of 'sgd', 'adamw'; got 'adam'"):
         run.networks("dense", "mnist", "adam")

@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 import torch
 
-from foldnet.experiments import image_nets
-from foldnet.experiments import image_planes as run
+from experiments import image_nets
+from experiments import image_planes as run
+from foldnet.geometry.convnet import ConvNet
 from foldnet.geometry.regions import plane_through
-from foldnet.geometry.vision import ConvNet, jacobian, pattern
+from foldnet.geometry.vision import jacobian, pattern
 from foldnet.nets import ReLUNet
 
 RNG = np.random.default_rng(3)

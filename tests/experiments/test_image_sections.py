@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
+from experiments import image_nets
+from experiments import image_sections as run
 from foldnet.data import Images
-from foldnet.experiments import image_nets
-from foldnet.experiments import image_sections as run
 from foldnet.nets import ReLUNet
 
 RNG = np.random.default_rng(4)

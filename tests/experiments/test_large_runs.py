@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 import torch
 
-from foldnet.__main__ import main
-from foldnet.data import Row, Stored, stored
-from foldnet.experiments import _command, _storing, _workers, runner
-from foldnet.experiments._rows import Rows, RunStopped, key
+from experiments import _command, _storing, _workers, runner
+from experiments.__main__ import main
+from experiments._rows import Rows, RunStopped, key
+from foldbook.stored import Row, Stored, stored
 from foldnet.nets import ReLUNet
 from foldnet.train import fit
 
@@ -233,7 +233,7 @@ def test_a_gpu_that_tells_nothing_to_a_forked_process(monkeypatch):
 CLUSTER = """
 import os, signal, sys, time
 from pathlib import Path
-from foldnet.experiments import runner
+from experiments import runner
 def mortal(n, flag):
     time.sleep(0.02)
     if n == 39 or (n == 7 and not os.path.exists(flag)):
@@ -275,7 +275,7 @@ LOST = """
 import os, signal, subprocess, sys
 from pathlib import Path
 from distributed import LocalCluster
-from foldnet.experiments import _workers, runner
+from experiments import _workers, runner
 def mortal(n, deadly):
     if n == deadly:
         os.kill(os.getpid(), signal.SIGKILL)
@@ -392,16 +392,14 @@ def test_a_forecast_by_the_rows_there_are(tmp_path):
 
 
 def test_the_command_says_what_it_would_do(capsys):
-    assert main(["sweep", "weight_scale", "--dry-run"]) == 0
+    assert main(["weight_scale", "--dry-run"]) == 0
     said = capsys.readouterr().out
     assert "weight_scale: 3 cells" in said
     assert "stored in book/data: 3 of them" in said
-    assert main(["sweep", "weight_scale", "--dry-run", "--only", "optimizer=gd"]) == 0
+    assert main(["weight_scale", "--dry-run", "--only", "optimizer=gd"]) == 0
     assert "weight_scale: 1 cells" in capsys.readouterr().out
-    assert main(["sweep", "weight_scale", "--only", "optimizer=gd", "--store"]) == 2
+    assert main(["weight_scale", "--only", "optimizer=gd", "--store"]) == 2
     assert "a part of a run is not stored" in capsys.readouterr().err
-    assert main(["swaps", "--classes", "2", "--inputs", "3"]) == 2
-    assert "not with --classes; got --inputs 3" in capsys.readouterr().err
 
 
 def test_a_line_now_and_then_where_there_is_no_terminal(tmp_path, capfd, monkeypatch):
@@ -434,8 +432,8 @@ def test_a_kill_between_two_files_of_a_stored_result_is_mended_by_the_same_comma
     module = SimpleNamespace(cells=lambda: [{"n": 1}], cell=lambda n: {"many": list(np.linspace(n, 2, numbers[1]) / 3)})
     monkeypatch.setattr(_command.importlib, "import_module", lambda name: module)
     monkeypatch.setattr(_command, "experiments", lambda: {"trial": ""})
-    monkeypatch.setattr(_command._paths, "repository", lambda: tmp_path)
-    monkeypatch.setattr(_command._paths, "book", lambda: tmp_path)
+    monkeypatch.setattr(_command.paths, "repository", lambda: tmp_path)
+    monkeypatch.setattr(_command.paths, "book", lambda: tmp_path)
     target, whole = tmp_path / "data/trial.jsonl", _storing._replace
     _storing.store_result(Stored([], [Row({"n": 0}, {"many": np.linspace(0, 1, numbers[0]) / 3}, 0.0, "abc")]), target)
 

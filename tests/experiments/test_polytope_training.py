@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from foldnet.experiments import polytope_training as run
+from experiments import polytope_training as run
 from foldnet.nets import ReLUNet
 
 

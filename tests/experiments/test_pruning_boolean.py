@@ -3,9 +3,9 @@
 import numpy as np
 import torch
 
+from experiments import pruning_boolean as run
 from foldnet.boolean.functions import parity
 from foldnet.boolean.pruning import solves, tuned
-from foldnet.experiments import pruning_boolean as run
 
 
 def test_a_table_of_two_digits():

@@ -5,7 +5,7 @@ import pytest
 import torch
 from torch.nn.functional import conv2d, cross_entropy, max_pool2d
 
-from foldnet.experiments import pruning_images as run
+from experiments import pruning_images as run
 
 SIDE, COLOURS, WIDTHS = 9, 2, (4, 3, 5)
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from foldnet.data import Row, stored
-from foldnet.experiments import race
+from experiments import race
+from foldbook.stored import Row, stored
 from foldnet.growth.methods import METHODS, Proposal
 
 TOY = "annulus"

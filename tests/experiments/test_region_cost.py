@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from foldnet.data import stored
-from foldnet.experiments import region_cost
+from experiments import region_cost
+from foldbook.stored import stored
 
 
 @pytest.mark.parametrize(("width", "count"), [(8, 128), (16, 451)])

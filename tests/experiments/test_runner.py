@@ -11,9 +11,10 @@ import time
 import numpy as np
 import pytest
 
-from foldnet import _paths
-from foldnet.data import DataMissing, Row, Stored, stored
-from foldnet.experiments import _command, _storing, _workers, runner
+from experiments import _command, _storing, _workers, runner
+from foldbook import paths
+from foldbook.stored import Row, Stored, stored
+from foldnet.data import DataMissing
 
 CELLS = [{"n": n, "kind": "square"} for n in range(6)]
 
@@ -84,7 +85,7 @@ def test_only_missing_cells_are_computed(tmp_path):
 SLOW = """
 import sys, time
 from pathlib import Path
-from foldnet.experiments import runner
+from experiments import runner
 def slow(n):
     time.sleep(0.05)
     if n == 5 and Path(sys.argv[3]).exists():
@@ -226,9 +227,9 @@ def test_a_small_result_is_one_file_of_text(tmp_path):
     assert stored("small", target).row(n=3)["list"].tolist() == [3, 4]
 
 
-@pytest.mark.parametrize("name", sorted(p.stem for p in (_paths.book() / "data").glob("*.jsonl")))
+@pytest.mark.parametrize("name", sorted(p.stem for p in (paths.book() / "data").glob("*.jsonl")))
 def test_every_stored_run_has_its_cells_names_and_commits(name):
-    module, result = importlib.import_module(f"foldnet.experiments.{name}"), stored(name)
+    module, result = importlib.import_module(f"experiments.{name}"), stored(name)
     assert sorted(map(str, (r.cell for r in result.rows))) == sorted(map(str, module.cells()))
     assert not result.failed
     assert all(key.isidentifier() for row in result.rows for key in row.result)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from foldnet.experiments import sine_grid
+from experiments import sine_grid
 from foldnet.nets import ReLUNet
 
 

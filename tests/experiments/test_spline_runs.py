@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from foldnet.data import stored
-from foldnet.experiments import breakpoint_init, depth_pieces, relocation, spiky_init, weight_scale, width_smoothness
-from foldnet.experiments.runner import short
+from experiments import breakpoint_init, depth_pieces, relocation, spiky_init, weight_scale, width_smoothness
+from experiments.runner import short
+from foldbook.stored import stored
 from foldnet.nets import ReLUNet
 
 

@@ -12,7 +12,7 @@ from urllib.parse import unquote, urldefrag, urljoin
 import pytest
 from bs4 import BeautifulSoup
 
-from foldnet import ledger, plan
+from foldbook import ledger, plan
 
 pytestmark = pytest.mark.browser
 ROOT = Path(__file__).resolve().parents[2]

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 from bs4 import BeautifulSoup
 
-from foldnet import plan
+from foldbook import plan
 
 ROOT = Path(__file__).resolve().parents[2]
 DRAWING = '<img alt="a line" src="data:image/svg+xml,<svg viewBox=\'0 0 1 1\'></svg>" style="width:1px">'

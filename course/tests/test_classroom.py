@@ -1,0 +1,58 @@
+"""A class made by a script knows what each of its submissions deserves."""
+
+import csv
+import json
+
+import pytest
+
+from course import book, classroom, numbers, source
+
+pytestmark = [
+    pytest.mark.course,
+    pytest.mark.skipif("ps2" not in source.names(), reason="the sources of the problem sets are kept elsewhere"),
+]
+
+
+def test_every_distractor_costs_what_it_loses_and_never_all_points_for_some_cases():
+    problems = source.read("ps2")
+    names = numbers.solved(problems)
+    assert [test.name for test in problems.tests if not classroom.verdict(problems, test.name, names).passed] == []
+    points = {test.name: test.points for test in problems.tests}
+    for cell, found in classroom.mistakes_of("ps2"):
+        assert set(found) == set(cell.loses[1:]), cell.source
+        assert all(0.5 <= cost <= points[name] for name, cost in found.items())
+
+
+def test_a_class_is_the_same_for_the_same_seed_and_a_wrong_row_is_found(tmp_path):
+    classroom.make_class(tmp_path, 24)
+    first = {path.relative_to(tmp_path): path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    classroom.make_class(tmp_path, 24)
+    assert first == {path.relative_to(tmp_path): path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    assert len(list((tmp_path / "submissions").iterdir())) == 24
+    with (tmp_path / classroom.SAID).open(newline="", encoding="utf-8") as file:
+        rows = [line | {"by hand": "0", "notes": "; ".join(json.loads(line["notes"]))} for line in csv.DictReader(file)]
+    assert len({row["by tests"] for row in rows}) > 4
+    (tmp_path / "grades").mkdir()
+
+    def differences(change) -> list[str]:
+        made = [dict(row) for row in rows]
+        change(made)
+        book.write(tmp_path / "grades/grades.csv", book.table(made))
+        return classroom.differences(tmp_path)
+
+    assert differences(lambda made: None) == []
+    assert "_1009_assignsubmission_file_: 1 points" in differences(lambda made: made[9].update({"by tests": "1"}))[0]
+    assert "has no row" in differences(lambda made: made.pop(3))[0]
+    assert "no note says 'longer than'" in differences(lambda made: made[0].update(notes=""))[0]
+    assert "points to be read" in differences(lambda made: made[0].update({"to be read": "0"}))[0]
+    assert "not handed in" in differences(lambda made: made.append(made[0] | {"handed in as": "x"}))[0]
+
+
+def test_a_class_that_is_there_goes_on_and_says_so(tmp_path, monkeypatch, capsys):
+    classroom.make_class(tmp_path, 6)
+    asked = []
+    monkeypatch.setattr(classroom.grade, "main", lambda words: asked.append(words) or 1)
+    assert classroom.main([str(tmp_path), "--size", "30"]) == 1
+    assert "holds a class of 6 already" in capsys.readouterr().out
+    assert len(list((tmp_path / "submissions").iterdir())) == 6
+    assert asked[0][:2] == ["ps2", str(tmp_path / "submissions")]

@@ -1,0 +1,287 @@
+"""The judge and its fairness."""
+
+import json
+
+import nbformat
+import pytest
+
+from course import judge, make, rehearse, restore, shield, source
+from course.kernel import Kernel, Limits
+from course.submission import Step, Submission
+
+pytestmark = [
+    pytest.mark.course,
+    pytest.mark.skipif(not shield.version(), reason="THIS SYSTEM HAS NO LANDLOCK: no submission was run"),
+]
+LIMITS = Limits(cell=60, call=10, shield="basic")
+
+
+def test_a_rehearsal_finds_what_is_wrong(tiny_text, monkeypatch):
+    """A wrong solution, a distractor that is right, a stub that passes, a given cell that fails without an answer."""
+    broken = tiny_text.replace("answer_of_all == 42", "answer_of_all == 41").replace("2 * abs(x)", "x + x")
+    broken = broken.replace("print(twice(1.0) is None)", "print(1 + twice(1.0))")
+    wrong = rehearse.rehearse(source.parse("tiny", broken), LIMITS)
+    assert "in the untouched student version the cell given-2 raises an error" in wrong
+    assert any("the solution fails answer-value: a hidden test fails: another number" in line for line in wrong)
+    kind = tiny_text.replace("2 * abs(x)", "x + x").replace("selfcheck(twice, [((1.0,), 2.0)])", "1")
+    kind = kind.replace('assert twice(np.array([5.0, -1.0]))[1] == -2.0, "negative numbers"', "pass")
+    wrong = rehearse.rehearse(source.parse("tiny", kind), LIMITS)
+    assert wrong == ["the untouched student version passes twice-values"]
+    late = tiny_text.replace("2 * abs(x)", "x + x")
+    wrong = rehearse.rehearse(source.parse("tiny", late), LIMITS)
+    assert wrong == ["distractor-1 for twice (forgets the sign) loses [], not ['twice-values']"]
+
+
+def test_another_right_answer_must_lose_nothing(tiny_text):
+    """It stands among the distractors, is no part of any notebook, and one that loses something is told."""
+    right = '```python alternative="twice"\n# adds\ndef twice(x):\n    return x + x\n```\n\n```python distractor="twice"'
+    text = tiny_text.replace('```python distractor="twice"', right, 1)
+    problems = source.parse("tiny", text)
+    assert "# adds" not in "\n".join(cell.source for cell in (*problems.notebook().cells, *make.release(problems).cells))
+    assert rehearse.rehearse(problems, LIMITS) == []
+    wrong = rehearse.rehearse(source.parse("tiny", text.replace("return x + x", "return abs(x + x)")), LIMITS)
+    assert wrong == ["alternative-1 for twice (adds) loses ['twice-values'], not []"]
+
+
+def test_only_what_depends_on_a_distractor_runs_again():
+    steps = [Step("a", "x = 1"), Step("b", "y = x"), Step("c", "z = 1"), Step("d", "1", True), Step("e", "2", True)]
+    assert [step.key for step in rehearse.after(steps, "a", {"d": "assert y", "e": "assert z"})] == ["a", "b", "d"]
+    within = Step("a", "def f(y):\n    z = [k for k in y]\n    return z\n")
+    assert [step.key for step in rehearse.after([within, *steps[1:]], "a", {"d": "assert y", "e": "f(1)"})] == ["a", "e"]
+    tests = {"d": "cases = [x]\nassert cases", "e": "cases = [z]\nfor x in cases:\n    assert x"}
+    steps = [Step("a", "def f(t):\n    return t"), Step("d", "cases = [f(1)]\nassert cases", True), Step("e", tests["e"], True)]
+    steps += [Step("g", "def g(f):\n    t = f\n    return t"), Step("h", "def h():\n    return f(1)")]
+    steps += [Step("i", "k = h()\nprint(k)")]
+    tests |= {"d": steps[1].source}
+    assert [step.key for step in rehearse.after(steps, "a", tests)] == ["a", "d"]  # no test sees what h and i show
+    steps += [Step("j", "assert h()", True)]
+    assert [step.key for step in rehearse.after(steps, "a", tests | {"j": "assert h()"})] == ["a", "d", "h", "j"]
+    steps[-1] = Step("j", "assert k", True)
+    assert [step.key for step in rehearse.after(steps, "a", tests | {"j": "assert k"})] == ["a", "d", "h", "i", "j"]
+
+
+def test_a_submission_sees_an_empty_world(tmp_path):
+    secret = tmp_path / "secret.txt"
+    secret.write_text("hidden")
+    code = f"""
+import json, os, pathlib, sys
+def tried(action):
+    try:
+        return str(action())
+    except OSError as error:
+        return type(error).__name__
+print(json.dumps({{
+    "environment": dict(os.environ),
+    "here": os.listdir(),
+    "root": tried(lambda: os.listdir('/')),
+    "secret": tried(lambda: pathlib.Path({str(secret)!r}).read_text()),
+    "book": tried(lambda: pathlib.Path({str(source.ROOT / "README.md")!r}).read_text()),
+    "neighbours": tried(lambda: os.listdir('/proc')),
+    "foldnet": __import__("foldnet").__file__,
+    "written": tried(lambda: pathlib.Path({str(tmp_path / "new.txt")!r}).write_text("x")),
+}}))
+"""
+    with Kernel(LIMITS) as kernel:
+        outputs, stopped = kernel.run(code, 60)
+        home = kernel.home
+    assert stopped == ""
+    seen = json.loads(outputs[0]["text"])
+    assert seen["here"] == []
+    assert {seen[key] for key in ("root", "secret", "book", "neighbours", "written")} <= {"PermissionError", "FileNotFoundError"}
+    assert seen["foldnet"].startswith(str(home))
+    assert seen["environment"]["LOGNAME"] == "student"  # whoever runs the judge
+    assert not set(seen["environment"]) & {"USER", "PWD", "SSH_AUTH_SOCK", "VIRTUAL_ENV", "FOLDNET_DATA"}
+    assert not home.exists()
+
+
+def verdicts(problems, changed=None, steps=None, limits=LIMITS) -> dict[str, judge.Verdict]:
+    """The verdicts on the solution with some answers changed, or on these steps."""
+    submission = Submission(steps or judge.steps_of(problems, changed), limits)
+    try:
+        submission.start()
+        return judge.judge(problems, submission)
+    finally:
+        submission.close()
+
+
+def test_tests_tell_hidden_from_public(tiny):
+    """The line for a student names a public failing case, and of a hidden test its message alone."""
+    found = verdicts(tiny, {"twice": "def twice(x):\n    return 2 * abs(x)", "answer-of-all": "answer_of_all = object()"})
+    assert found["twice-values"].line == "a hidden test fails: negative numbers"
+    assert found["answer-value"].line.startswith("keep working: answer_of_all is an object of the type object")
+    found = verdicts(tiny, {"twice": "def twice(x):\n    return 1 / 0"})
+    assert found["twice-values"].line == "keep working: twice(1) raises ZeroDivisionError: division by zero"
+
+
+QUIZ = """# Quiz
+
+```python
+import math
+```
+
+```python answer="area"
+def area(r):
+    'The area of a disc.'
+    ### BEGIN SOLUTION
+    return math.pi * r**2
+    ### END SOLUTION
+```
+
+```python test="area-values" points=4
+shown = 1.0
+assert abs(area(shown) - math.pi) < 1e-9, "radius 1"
+### BEGIN HIDDEN TESTS
+for r in (2.0, 3.0, -4.0, 5.0):
+    assert abs(area(r) - math.pi * r**2) < 1e-9, f"radius {r:g}"
+assert area(0.0) == 0, "radius 0"
+### END HIDDEN TESTS
+```
+
+```python distractor="area" loses="area-values"
+def area(r):
+    return math.pi * r * abs(r)
+```
+
+```python answer="total"
+total = None
+### BEGIN SOLUTION
+total = [1.0, 2.0]
+### END SOLUTION
+```
+
+```python test="total-value" points=2
+assert len(total) == 2, "two numbers"
+### BEGIN HIDDEN TESTS
+assert abs(total[0] - 1) < 1e-9 and total[1] * 2 == 4, "one and two"
+### END HIDDEN TESTS
+```
+
+```python distractor="total" loses="total-value"
+total = [2.0, 1.0]
+```
+"""
+
+
+@pytest.fixture(scope="module")
+def quiz() -> source.ProblemSet:
+    return source.parse("quiz", QUIZ)
+
+
+def restored(quiz, change) -> dict[str, judge.Verdict]:
+    """The verdicts on the solution as a notebook that was changed, restored as grading does it."""
+    made = json.loads(nbformat.writes(make.release(quiz)))
+    solution = {cell.name: cell.source for cell in quiz.of("answer")}
+    for cell in made["cells"]:
+        cell["source"] = solution.get(cell["id"], cell["source"])
+    change(made["cells"])
+    notebook, _ = restore.restore(quiz, json.dumps(made), make.release(quiz))
+    code = [cell for cell in notebook.cells if cell.cell_type == "code" and cell.id != "setup"]
+    return verdicts(quiz, steps=[Step(cell.id, cell.source, cell.id in ("area-values", "total-value")) for cell in code])
+
+
+def own(code) -> dict:
+    return {"cell_type": "code", "id": f"x{len(code)}", "metadata": {}, "source": code, "outputs": [], "execution_count": None}
+
+
+def place(cells, name) -> int:
+    return next(i for i, cell in enumerate(cells) if cell["id"] == name)
+
+
+def helper_reused(cells):
+    cells[place(cells, "area")]["source"] = "power = 2\ndef area(r):\n    return math.pi * r**power"
+    cells.append(own("power = 3\nmath = None\ndef area(r):\n    return 'something else'"))
+
+
+def name_of_a_check(cells):
+    cells[place(cells, "total")]["source"] = "total = [shown, 2 * shown]"
+
+
+def name_added_to_a_check(cells):
+    cells[place(cells, "area-values")]["source"] += "\nmine = 2.0"
+    cells[place(cells, "total")]["source"] = "total = [mine / 2, mine]"
+
+
+def merged(cells):
+    both = cells[place(cells, "area")]["source"] + "\n" + cells[place(cells, "total")]["source"]
+    del cells[place(cells, "total")]
+    cells[place(cells, "area")]["source"] = both
+
+
+def merged_at_the_end(cells):
+    both = cells[place(cells, "area")]["source"] + "\n" + cells[place(cells, "total")]["source"]
+    del cells[place(cells, "total")], cells[place(cells, "area")]
+    cells.append(own(both))
+
+
+def added_to_the_given_cell(cells):
+    cells[place(cells, "given-1")]["source"] += "\nimport numpy as np"
+    cells[place(cells, "total")]["source"] = "total = np.arange(1.0, 3.0)"
+
+
+def check_deleted(cells):
+    del cells[place(cells, "area-values")]
+
+
+def a_cell_dies(cells):
+    cells.insert(place(cells, "total"), own("import os\nos._exit(1)"))
+
+
+CHANGES = [helper_reused, name_of_a_check, name_added_to_a_check, merged, merged_at_the_end, added_to_the_given_cell]
+
+
+@pytest.mark.parametrize("change", [*CHANGES, check_deleted, a_cell_dies])
+def test_what_the_public_check_calls_correct_loses_nothing(quiz, change):
+    found = restored(quiz, change)
+    assert {name: (verdict.passed, verdict.line) for name, verdict in found.items()} == {
+        "area-values": (True, "correct"),
+        "total-value": (True, "correct"),
+    }
+
+
+NUMBERS = ["[1, 2]", "(1.0, 2)", "np.array([1, 2])", "torch.tensor([1.0, 2], requires_grad=True)"]
+NUMBERS += ["[np.float32(1), torch.tensor(2)]"]
+
+
+def test_numbers_count_alike_whatever_holds_them(quiz):
+    given = judge.steps_of(quiz)[0]
+    area = "import numpy as np, torch\ndef area(r):\n    return torch.tensor(math.pi * r**2, dtype=torch.float64)"
+    submission = Submission(judge.steps_of(quiz, {"area": area}), LIMITS)
+    try:
+        submission.start()
+        assert judge.judge(quiz, submission)["area-values"].passed
+        for code in NUMBERS:
+            for step in (given, Step("total", f"total = {code}"), Step("total-value", "", True)):
+                submission.run(step, 60)
+            assert judge.judge(quiz, submission, only={"total-value"})["total-value"].line == "correct", code
+    finally:
+        submission.close()
+
+
+def test_each_case_counts_and_each_test_has_its_own_time(quiz):
+    found = verdicts(quiz, {"area": "def area(r):\n    return math.pi * r * abs(r)"})["area-values"]
+    assert (found.line, found.share, found.score(4)) == ("a hidden test fails: radius -4", 0.875, 3.5)
+    slow = "import time\ndef area(r):\n    time.sleep(0 if r == 1 else 600)"
+    slow += "\n    return math.pi"
+    found = verdicts(quiz, {"area": slow}, limits=Limits(call=2, test=4, shield="basic"))
+    assert found["area-values"].score(4) == 0
+    assert found["total-value"].passed
+    assert judge.Verdict(False, "", 0.999).score(4) == 3.5
+    assert judge.Verdict(False, "", 1.0).score(1) == 0.5
+
+
+def test_what_a_hidden_test_asks_is_not_told(quiz):
+    """Neither in an error, nor in what a later cell prints, nor by a public check that comes after it."""
+    told = "import pathlib\ndef area(r):\n    pathlib.Path('asked').write_text(str(r))\n"
+    told += "    if r != 1:\n        raise ValueError(r)\n    return math.pi"
+    late = "total = [1.0, 2.0]\nimport pathlib, os\nprint(os.path.exists('asked') and pathlib.Path('asked').read_text())"
+    submission = Submission(judge.steps_of(quiz, {"area": told, "total": late}), LIMITS)
+    try:
+        submission.start()
+        found = judge.judge(quiz, submission)
+        printed = json.dumps([step.outputs for step in submission.steps])
+    finally:
+        submission.close()
+    assert found["area-values"].line == "a hidden test could not use the answer: ValueError"
+    assert found["total-value"].passed
+    assert "1.0" in printed
+    assert "2.0" not in printed

@@ -1,0 +1,262 @@
+"""Linear, dense and convolutional networks on MNIST and CIFAR-10, by SGD and by AdamW, five runs each (Table 6.1 of S2).
+
+The source's setup: images of 3 x 32 x 32 (MNIST scaled up bilinearly and repeated), normalised; 15 epochs, batches of 32; SGD
+with rate 0.01, momentum 0.5 and weight decay 0.01, or AdamW as torch has it. It does not say how convolutions are padded (by one
+pixel here) nor where networks start (torch's default here), and it trains in 16 bits (in 32 here, products of ten bits on a GPU).
+Runs 1 and 2 stand for the source's two; three more make intervals. Run k starts alike for both optimizers. The ten networks of a
+cell are one batch; its weights go to `_sweeps/image_nets/`, and `keep` puts a small copy of runs 1 and 2 into the book.
+
+>>> from experiments import image_nets
+>>> image_nets.network("simple", "cifar10", "adamw")  # from the book's copy
+ConvNet(3x32x32 32x16x16 32x8x8 10, pool, ReLU, float32)
+>>> digits, labels = image_nets.samples("mnist")
+>>> digits.shape, labels[:4].tolist()
+(torch.Size([200, 3072]), [7, 2, 1, 0])
+"""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn.functional import interpolate
+
+from foldbook import paths
+from foldnet import data as sets
+from foldnet.geometry.convnet import ConvNet
+from foldnet.nets import ReLUNet
+from foldnet.training.problem import one_of
+
+from ._pictures import CLASSES as OUTPUTS
+from ._pictures import AdamW, Pictures, Sgd, Training, dense_logits, drawn, logits, right, start
+from .runner import device
+
+KINDS, DATA, OPTIMIZERS, RUNS = ("linear", "dense", "simple", "complex"), ("mnist", "cifar10"), ("sgd", "adamw"), 5
+EPOCHS, BATCH, LR, MOMENTUM, DECAY = 15, 32, 0.01, 0.5, 0.01
+SHAPE, HIDDEN, CHANNELS = (3, 32, 32), 128, {"simple": (32, 32), "complex": (32, 32, 32)}
+CLASSES = {
+    "mnist": tuple("0123456789"),
+    "cifar10": ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"),
+}
+KEPT, SAMPLES = (1, 2), 200  # runs and test images in the book's copy
+THREE = {"mnist": (0, 0, 0), "cifar10": (0, 0, 4)}  # classes of the images that span a plane: three zeros; two planes and a deer
+
+
+def cells() -> list[dict]:
+    return [{"data": name, "kind": kind} for name in DATA for kind in KINDS]
+
+
+def cell(data: str, kind: str, epochs: int = EPOCHS, runs: int = RUNS, count: int | None = None) -> dict:
+    """`right[optimizer]`: right answers on the 10,000 test images after 1, 2, ... epochs, `(epochs, runs)`.
+
+    The weights go to `_sweeps/image_nets/DATA-KIND.npz`, as `networks` reads them.
+    """
+    images, answers = pictures(data, count), logits if kind in CHANNELS else dense_logits
+    rules = [(slice(runs), Sgd(LR, MOMENTUM, DECAY)), (slice(runs, None), AdamW())]
+    training = Training(begin(kind, runs), images, [*range(1, runs + 1)] * 2, BATCH, rules, answers)
+    log = []
+    for epoch in range(epochs):
+        training.run(range(epoch, epoch + 1), fresh=not epoch)
+        log.append(right(training.parts, images, answers))
+    nets = network_of(kind, training.parts)
+    arrays = {f"{name}{k}": p.cpu().numpy() for name in ("weights", "biases") for k, p in enumerate(getattr(nets, name))}
+    target = folder() / f"{data}-{kind}.npz"
+    target.parent.mkdir(parents=True, exist_ok=True)
+    np.savez(target, allow_pickle=False, **arrays)
+    return {"right": {name: [row[k * runs : (k + 1) * runs] for row in log] for k, name in enumerate(OPTIMIZERS)}}
+
+
+def folder() -> Path:
+    """Where the weights of all runs lie, in full precision."""
+    return paths.repository() / "_sweeps" / "image_nets"
+
+
+# ---- images --------------------------------------------------------------------------------------------------------------------
+
+
+@functools.cache
+def _images(name: str) -> sets.Images:
+    return {"mnist": sets.mnist, "cifar10": sets.cifar10}[name]()
+
+
+@functools.cache
+def scale(name: str) -> tuple[Tensor, Tensor]:
+    """Mean and standard deviation of each channel over the training images, `(channels, 1, 1)`."""
+    x = _images(name).x_train.reshape(len(_images(name).x_train), 1 if name == "mnist" else 3, -1)
+    found = lambda f: torch.as_tensor(np.float32(f(x, axis=(0, 2), dtype=np.float64))).view(-1, 1, 1)  # noqa: E731
+    return found(np.mean), found(np.std)
+
+
+def prepared(x, scale: tuple[Tensor, Tensor]) -> Tensor:
+    """Rows of pixels in [0, 1] of either data set as the networks read them, `(n, 3072)`."""
+    mean, deviation = scale
+    channels = len(mean)
+    x = (torch.as_tensor(x).unflatten(-1, (channels, *[round((x.shape[-1] / channels) ** 0.5)] * 2)) - mean) / deviation
+    if channels == 1:
+        x = interpolate(x, size=SHAPE[1:], mode="bilinear").expand(-1, *SHAPE)
+    return x.flatten(1)
+
+
+def pixels(name: str, part: str = "test", count: int | None = None) -> tuple[Tensor, Tensor]:
+    """The first images of a data set as the networks read them, `(n, 3072)`, channel by channel, and their labels `(n,)`."""
+    x, y = getattr(_images(name), f"x_{part}"), getattr(_images(name), f"y_{part}")
+    return prepared(x[:count], scale(name)), torch.as_tensor(y[:count])
+
+
+def closest(x: np.ndarray, y: np.ndarray, classes: tuple[int, int, int]) -> list[int]:
+    """The three images of these classes with the least sum of Euclidean distances, as Figures 6.8 and 6.9 take them."""
+    places = [np.flatnonzero(y == c) for c in classes]
+    a, b, c = (torch.as_tensor(x[p]) for p in places)
+    first, second, third = torch.cdist(a, b), torch.cdist(b, c), torch.cdist(a, c)
+    for far, same in ((first, classes[0] == classes[1]), (second, classes[1] == classes[2]), (third, classes[0] == classes[2])):
+        if same:
+            far.fill_diagonal_(torch.inf)
+    bound, best = first.amin(1) + second.min() + third.amin(1), (float("inf"), [0, 0, 0])
+    for i in bound.argsort().tolist():
+        if bound[i] > best[0]:
+            break  # no image from here on can be closer
+        least, at = (first[i, :, None] + second + third[i]).flatten().min(0)
+        best = min(best, (float(least), [i, *divmod(int(at), len(c))]))
+    return [int(p[m]) for p, m in zip(places, best[1])]
+
+
+def pictures(name: str, count: int | None = None) -> Pictures:
+    """All images for the training, `(n, 32, 32, 3)`, on the device."""
+    parts = []
+    for part in ("train", "test"):
+        x, y = pixels(name, part, count)
+        parts += [x.unflatten(1, SHAPE).permute(0, 2, 3, 1).contiguous().to(device()), y.to(device())]
+    return Pictures(*parts)
+
+
+# ---- networks ------------------------------------------------------------------------------------------------------------------
+
+
+def begin(kind: str, runs: int = RUNS) -> list[Tensor]:
+    """The networks before training, twice: run k starts alike for SGD and for AdamW."""
+    seeds, pixels = range(1, runs + 1), SHAPE[0] * SHAPE[1] * SHAPE[2]
+    if kind in CHANNELS:
+        parts = start(SHAPE[1], SHAPE[0], CHANNELS[kind], seeds, device())
+    else:
+        parts = drawn([(pixels, OUTPUTS)] if kind == "linear" else [(pixels, HIDDEN), (HIDDEN, OUTPUTS)], seeds, device())
+    return [p.repeat(2, 1, 1) for p in parts]
+
+
+def network_of(kind: str, parts: list[Tensor]) -> ReLUNet | ConvNet:
+    """Trained parts as a batch of networks that read images channel by channel."""
+    weights, biases = [w.mT for w in parts[::2]], [b.squeeze(1) for b in parts[1::2]]
+    turned = 0 if kind not in CHANNELS else -1  # the layer that reads pixels or features in the order row, column, channel
+    channels = SHAPE[0] if turned == 0 else CHANNELS[kind][-1]
+    weights[turned] = weights[turned].unflatten(-1, (-1, channels)).transpose(-2, -1).flatten(-2)
+    if kind not in CHANNELS:
+        return ReLUNet(weights, biases)
+    weights[:-1] = [w.unflatten(-1, (-1, 3, 3)) for w in weights[:-1]]
+    return ConvNet(weights, biases, SHAPE, relu_first=kind == "complex")
+
+
+def _network(kind: str, arrays, prefix: str = "") -> ReLUNet | ConvNet:
+    weights, biases = (
+        [torch.as_tensor(arrays[f"{prefix}{name}{k}"]) for k in range(len(CHANNELS.get(kind, "x" * (kind == "dense"))) + 1)]
+        for name in ("weights", "biases")
+    )
+    return ConvNet(weights, biases, SHAPE, relu_first=kind == "complex") if kind in CHANNELS else ReLUNet(weights, biases)
+
+
+def networks(kind: str, data: str, optimizer: str) -> ReLUNet | ConvNet:
+    """All runs as one batch `(5,)`, in full precision; `python -m experiments image_nets` makes them."""
+    one_of("optimizer", optimizer, OPTIMIZERS)
+    path = folder() / f"{data}-{kind}.npz"
+    if not path.is_file():
+        raise sets.DataMissing(f"{path.name} is not in {path.parent}; `python -m experiments image_nets` makes it")
+    with np.load(path) as arrays:
+        both = _network(kind, dict(arrays))
+    runs = both.batch_shape[0] // 2
+    return both[:runs] if optimizer == OPTIMIZERS[0] else both[runs:]
+
+
+# ---- the copy in the book ------------------------------------------------------------------------------------------------------
+
+
+def book() -> Path:
+    return paths.book() / "data" / "image_nets_weights.npz"
+
+
+def rounded(net: ReLUNet | ConvNet) -> dict[str, np.ndarray]:
+    """One network in few bytes: weights of a large layer as whole numbers from -127 to 127 times a scale for each row, others and
+    biases in 16 bits."""
+    arrays = {f"biases{k}": b.cpu().numpy().astype(np.float16) for k, b in enumerate(net.biases)}
+    for k, w in enumerate(net.weights):
+        if w.numel() > 100_000:
+            step = w.abs().amax(-1, keepdim=True) / 127
+            arrays[f"steps{k}"] = step.cpu().numpy()
+            arrays[f"weights{k}"] = (w / step).round().to(torch.int8).cpu().numpy()
+        else:
+            arrays[f"weights{k}"] = w.cpu().numpy().astype(np.float16)
+    return arrays
+
+
+def restored(kind: str, arrays: dict[str, np.ndarray]) -> ReLUNet | ConvNet:
+    """The network of `rounded`, in single precision."""
+    found = {name: a.astype(np.float32) for name, a in arrays.items()}
+    for name in [n for n in found if n.startswith("steps")]:
+        found[name.replace("steps", "weights")] *= found[name]
+    return _network(kind, found)
+
+
+def keep(target: Path | None = None) -> Path:
+    """Write runs 1 and 2 of all kinds, the first test images, those of the planes, mean and deviation into the book."""
+    arrays = {}
+    for data in DATA:
+        found = _images(data)
+        for name, which in (("images", slice(SAMPLES)), ("three", closest(found.x_test, found.y_test, THREE[data]))):
+            arrays[f"{data}/{name}"] = np.uint8((255 * found.x_test[which]).round())
+        arrays[f"{data}/labels"] = found.y_test[:SAMPLES].astype(np.uint8)
+        arrays[f"{data}/scale"] = torch.stack(scale(data)).flatten(1).numpy()
+        for kind in KINDS:
+            for optimizer in OPTIMIZERS:
+                nets = networks(kind, data, optimizer)
+                for run in KEPT:
+                    small = rounded(nets[run - 1])
+                    arrays |= {f"{data}/{kind}/{optimizer}/{run}/{name}": a for name, a in small.items()}
+    target = target or book()
+    np.savez_compressed(target, allow_pickle=False, **arrays)
+    return target
+
+
+@functools.cache
+def _kept() -> dict[str, np.ndarray]:
+    if not book().is_file():
+        raise sets.DataMissing(f"{book().name} is not stored; `python -m experiments image_nets` and image_nets.keep() make it")
+    with np.load(book()) as kept:
+        return dict(kept)
+
+
+def network(kind: str, data: str, optimizer: str, run: int = 1) -> ReLUNet | ConvNet:
+    """One network from the book's copy, run 1 or 2, in single precision; `rounded` says what was lost."""
+    prefix = f"{data}/{kind}/{optimizer}/{run}/"
+    arrays = {name.removeprefix(prefix): a for name, a in _kept().items() if name.startswith(prefix)}
+    if not arrays:
+        raise KeyError(f"the book has runs {KEPT} of {KINDS} on {DATA} by {OPTIMIZERS}; got {kind}, {data}, {optimizer}, {run}")
+    return restored(kind, arrays)
+
+
+def samples(name: str) -> tuple[Tensor, Tensor]:
+    """The first 200 test images from the book's copy, as `pixels` gives them: no data set is needed."""
+    return kept_images(name, "images"), torch.as_tensor(_kept()[f"{name}/labels"].astype(np.int64))
+
+
+def kept_images(name: str, what: str) -> Tensor:
+    """Images of the book's copy as the networks read them, `(n, 3072)`: the first of the test set ("images"), or those that span
+    a plane ("three")."""
+    mean, deviation = (torch.as_tensor(row).view(-1, 1, 1) for row in _kept()[f"{name}/scale"])
+    return prepared(_kept()[f"{name}/{what}"].astype(np.float32) / 255, (mean, deviation))
+
+
+def nudged(x: Tensor, size: float = 1e-4) -> Tensor:
+    """Images moved by noise well below a gray level: pixels of a pooling that are tied, as on a plain background, are told apart
+    by the noise, and not by the last digit, which each processor computes otherwise."""
+    noise = np.random.default_rng(18).normal(size=tuple(x.shape))
+    return x + size * torch.as_tensor(noise).to(x)

@@ -1,0 +1,130 @@
+"""The house rules: which package may import which, arrows that run down, and no circle anywhere, not even in a function."""
+
+import ast
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+
+# What each package may import, itself apart. The course stands beside the book and knows nothing of its tools.
+PACKAGES = {
+    "foldnet": set(),
+    "foldbook": {"foldnet"},
+    "experiments": {"foldnet", "foldbook"},
+    "course": {"foldnet", "foldbook"},
+    "tools": {"foldnet", "foldbook"},
+}
+
+# The rooms of foldnet and what they may import, arrows running down; a part of the book is one room.
+ROOMS = {
+    "__init__": {"nets"},
+    "__main__": {"__init__", "command_line", "boolean"},
+    "command_line": set(),
+    "nets": set(),
+    "plots": set(),
+    "data": set(),
+    "_progress": set(),
+    "_compiled": {"_progress"},
+    "training": {"nets"},
+    "engines": {"_compiled", "nets", "training"},
+    "train": {"nets", "training", "engines", "_progress"},
+    "geometry": {"_compiled", "nets", "plots", "train", "engines", "data"},
+    "boolean": {"_compiled", "nets", "plots", "train", "geometry", "data"},
+    "splines": {"_compiled", "nets", "plots", "train", "engines", "geometry", "data"},
+    "growth": {"nets", "plots", "training", "train", "geometry", "data"},
+}
+
+
+def modules(package: str, root: Path = ROOT) -> dict[str, Path]:
+    """The modules of a package by name, its tests left out."""
+    found = {}
+    for path in sorted((root / package).rglob("*.py")):
+        parts = path.relative_to(root).with_suffix("").parts
+        if "tests" not in parts and "_book" not in parts:
+            found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
+
+
+def imported(source: str, name: str, is_package: bool, known: set[str]) -> set[str]:
+    """The modules among `known` that a file imports, wherever in the file it does; what only a type checker reads is left out."""
+    tree, found = ast.parse(source), set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            node.body = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            here = name.split(".") if is_package else name.split(".")[:-1]
+            above = here[: len(here) + 1 - node.level] if node.level else []
+            base = ".".join([*above, *([node.module] if node.module else [])])
+            whole = [f"{base}.{alias.name}" for alias in node.names]
+            found |= {each if each in known else base for each in whole}
+    return (found & known) - {name}
+
+
+def graph(*packages: str, root: Path = ROOT) -> dict[str, set[str]]:
+    """Each module of these packages and the modules among them that it imports."""
+    paths = {name: path for package in packages for name, path in modules(package, root).items()}
+    read = {name: (path.read_text(encoding="utf-8"), path.name == "__init__.py") for name, path in paths.items()}
+    return {name: imported(source, name, is_package, set(paths)) for name, (source, is_package) in read.items()}
+
+
+def circle(arrows: dict[str, set[str]]) -> list[str]:
+    """A circle among the arrows, as a list of names, or nothing."""
+    try:
+        TopologicalSorter(arrows).prepare()
+    except CycleError as error:
+        return error.args[1]
+    return []
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_a_package_imports_only_what_lies_below_it(package):
+    arrows = graph(*PACKAGES)
+    above = {(name, other) for name, others in arrows.items() for other in others if name.split(".")[0] == package}
+    allowed = PACKAGES[package] | {package}
+    assert not {(name, other) for name, other in above if other.split(".")[0] not in allowed}
+
+
+def test_no_module_imports_in_a_circle():
+    assert not circle(graph(*PACKAGES))
+
+
+def room(name: str) -> str:
+    """The room of foldnet that a module belongs to: its folder, or itself."""
+    return [*name.split("."), "__init__"][1]
+
+
+def test_the_rooms_of_foldnet_lie_on_floors():
+    arrows = graph("foldnet")
+    assert {room(name) for name in arrows} == set(ROOMS), "a new room: say in ROOMS what it may import"
+    wrong = {(n, o) for n, others in arrows.items() for o in others if room(o) not in ROOMS[room(n)] | {room(n)}}
+    assert not wrong
+    assert not circle(ROOMS)
+
+
+def test_the_rules_see_what_they_should(tmp_path):
+    files = {
+        "__init__": "",
+        "low": "import numpy.random",
+        "high": "from .low import x\nif TYPE_CHECKING:\n    from . import other",
+        "other": "def f():\n    from fold import high",
+        "deep/__init__": "from .. import low",
+        "deep/inner": "from . import x\nfrom ..other import f",
+    }
+    for name, text in files.items():
+        path = tmp_path / "fold" / f"{name}.py"
+        path.parent.mkdir(exist_ok=True, parents=True)
+        path.write_text(text)
+    arrows = graph("fold", root=tmp_path)
+    assert arrows["fold.low"] == set()
+    assert arrows["fold.high"] == {"fold.low"}
+    assert arrows["fold.other"] == {"fold.high"}
+    assert arrows["fold.deep"] == {"fold.low"}
+    assert arrows["fold.deep.inner"] == {"fold.deep", "fold.other"}
+    assert not circle(arrows)
+    (tmp_path / "fold/low.py").write_text("def g():\n    from .other import f")
+    assert {"fold.low", "fold.high", "fold.other"} <= set(circle(graph("fold", root=tmp_path)))
