@@ -1,6 +1,7 @@
 # The book in two commands: `make book` and `make test`. Needs Python 3.11 or newer and git; everything else goes to .venv.
 PYTHON ?= python3
 CHAPTER ?=
+CLAIM ?=
 NAME ?=
 URL ?=
 ONLY ?=
@@ -63,8 +64,8 @@ notebook: $(READY) ## bring the edited text of CHAPTER=... back into its noteboo
 lint: $(READY) ## what the rules of the house say about all chapters, or CHAPTER=...
 	@$(BIN)/python -m tools.lint $(CHAPTER)
 
-mutate: $(READY) ## break the package under each check, or those of CHAPTER=..., and see it turn
-	@$(BIN)/python -m tools.mutate $(CHAPTER) --jobs $(JOBS)
+mutate: $(READY) ## break the package under each check, or those of CHAPTER=... or CLAIM=id, and see it turn
+	@$(BIN)/python -m tools.mutate $(CHAPTER) $(if $(CLAIM),--claim $(CLAIM)) --jobs $(JOBS)
 
 sweep: $(READY) ## repeat the large run NAME=... (without a name: the runs there are; OPTIONS="--dry-run" tells what it takes)
 	@$(BIN)/python -m experiments $(NAME) $(OPTIONS)

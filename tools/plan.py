@@ -5,15 +5,12 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from collections import Counter
 from pathlib import Path
 
 from foldbook import plan
-from foldbook.claims import EVIDENCE, claims
 
 ROOT = Path(__file__).resolve().parent.parent
 MADE = "# Made from book/plan.yml and the notebooks that are there: `make plan` writes it again.\n"
-COUNTS = re.compile(r"(?<=<!-- counts: made by make plan -->\n).*?(?=<!-- end of counts -->)", re.DOTALL)
 MAP = re.compile(r"(?<=<!-- map: made by make plan -->\n).*?(?=<!-- end of map -->)", re.DOTALL)
 
 
@@ -34,16 +31,8 @@ def made(root: Path) -> dict[Path, str]:
     readme = root / "README.md"
     return {
         root / "_toc.yml": table_of_contents(root / "book"),
-        readme: _readme(root, readme.read_text(encoding="utf-8")),
+        readme: MAP.sub(lambda _: book_map(root / "book"), readme.read_text(encoding="utf-8")),
     }
-
-
-def _readme(root: Path, text: str) -> str:
-    """The README with its map, and with how many claims rest on what."""
-    kinds = Counter(claim.evidence for claim in claims().values())
-    words = [f"{kinds[kind]} {kind}s" for kind in EVIDENCE]
-    sentence = f"\nThe {kinds.total()} claims: {', '.join(words[:-1])} and {words[-1]}.\n\n"
-    return COUNTS.sub(lambda _: sentence, MAP.sub(lambda _: book_map(root / "book"), text))
 
 
 def table_of_contents(book: Path) -> str:

@@ -26,21 +26,32 @@ pytestmark = pytest.mark.install
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory) -> Path:
-    out = tmp_path_factory.mktemp("wheel")
-    command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", out, ROOT]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return next(out.glob("*.whl"))
+def wheels(tmp_path_factory) -> list[Path]:
+    """The wheels of the two distributions that Colab's first cell installs, foldnet's first."""
+    found = []
+    for name in ("foldnet", "foldbook"):
+        out = tmp_path_factory.mktemp(name)
+        folder = ROOT if name == "foldnet" else ROOT / name
+        command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", out, folder]
+        done = subprocess.run(command, capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout + done.stderr
+        found.append(next(out.glob("*.whl")))
+    return found
+
+
+def needs(wheel: Path) -> list[str]:
+    """What a wheel asks for, its extras and foldnet itself left out."""
+    with zipfile.ZipFile(wheel) as archive:
+        described = archive.read(next(n for n in archive.namelist() if n.endswith("METADATA"))).decode()
+    lines = [line.removeprefix("Requires-Dist: ") for line in described.splitlines() if line.startswith("Requires-Dist")]
+    return sorted(line for line in lines if "extra ==" not in line and line != "foldnet")
 
 
 @pytest.fixture(scope="module")
-def python(wheel) -> Path:
-    """The Python of a bare environment with the wheel; what is not ours is kept until its pins change."""
+def python(wheels) -> Path:
+    """The Python of a bare environment with both wheels; what is not ours is kept until its pins change."""
     torch = next(line.split()[0] for line in (ROOT / "requirements.txt").read_text().splitlines() if line.startswith("torch=="))
-    with zipfile.ZipFile(wheel) as archive:
-        described = archive.read(next(n for n in archive.namelist() if n.endswith("METADATA"))).decode()
-    needed = sorted(line.removeprefix("Requires-Dist: ") for line in described.splitlines() if line.startswith("Requires-Dist"))
+    needed = [line for wheel in wheels for line in needs(wheel)]
     key = hashlib.sha1(json.dumps([COLAB, torch, needed, sys.version]).encode()).hexdigest()[:12]
     home = ROOT / "_build" / f"colab-{key}"
     python, ready = home / "bin" / "python", home / ".ready"
@@ -50,7 +61,7 @@ def python(wheel) -> Path:
         subprocess.run([sys.executable, "-m", "venv", "--clear", home], check=True)
         pip(python, "install", "--no-compile", *COLAB, torch, *needed)  # compiled when imported, and most never is
         ready.touch()
-    pip(python, "install", "--force-reinstall", "--no-deps", wheel)
+    pip(python, "install", "--force-reinstall", "--no-deps", *wheels)
     return python
 
 
@@ -67,17 +78,19 @@ def bare(python: Path, code: str, folder: Path) -> str:
     return done.stdout.strip()
 
 
-def test_the_wheel_holds_claims_and_results_and_nothing_else(wheel):
-    with zipfile.ZipFile(wheel) as archive:
-        names = archive.namelist()
-        folders = (p for folder in ("claims", "data") for p in (ROOT / "book" / folder).rglob("*") if p.is_file())
-        for path in (ROOT / "book/plan.yml", *folders):
-            assert archive.read(f"foldnet/_book/{path.relative_to(ROOT / 'book').as_posix()}") == path.read_bytes()
-    assert {name.split("/")[0].split("-")[0] for name in names} == {"foldnet"}
-    assert not [name for name in names if "test" in name.lower() or name.endswith((".ipynb", ".pyc"))]
-    modules = {p.relative_to(ROOT).as_posix() for p in (ROOT / "foldnet").rglob("*.py")}
-    assert modules <= set(names)
-    assert sum(info.file_size for info in zipfile.ZipFile(wheel).infolist()) < 20_000_000
+def test_the_package_is_small_and_the_book_brings_its_claims_and_results(wheels):
+    package, book = (zipfile.ZipFile(wheel) for wheel in wheels)
+    assert {name.split("/")[0].split("-")[0] for name in package.namelist()} == {"foldnet"}
+    assert {name.split("/")[0].split("-")[0] for name in book.namelist()} == {"foldbook", "experiments"}
+    folders = (p for folder in ("claims", "data") for p in (ROOT / "book" / folder).rglob("*") if p.is_file())
+    for path in (ROOT / "book/plan.yml", *folders):
+        assert book.read(f"foldbook/_book/{path.relative_to(ROOT / 'book').as_posix()}") == path.read_bytes()
+    for archive, names in ((package, ("foldnet",)), (book, ("foldbook", "experiments"))):
+        held = set(archive.namelist())
+        assert not [name for name in held if "test" in name.lower() or name.endswith((".ipynb", ".pyc", ".nbi", ".nbc"))]
+        assert {p.relative_to(ROOT).as_posix() for name in names for p in (ROOT / name).rglob("*.py")} <= held
+    assert wheels[0].stat().st_size < 1_000_000
+    assert sum(info.file_size for info in book.infolist()) < 20_000_000
 
 
 def test_lower_bounds_hold_and_no_book_tool_is_there(python, tmp_path):
@@ -92,9 +105,10 @@ def test_the_installed_package_is_whole(python, tmp_path):
     where = Path(bare(python, "import foldnet; print(foldnet.__file__)", tmp_path))
     assert where.is_relative_to(python.parent.parent)
     assert bare(python, "from foldbook.claims import claims; print(len(claims()))", tmp_path) == str(len(claims()))
-    told = subprocess.run([python, "-m", "foldnet", "ledger"], cwd=tmp_path, capture_output=True, text=True)
+    assert bare(python, "from experiments import race; print(len(race.cells()))", tmp_path).isdigit()
+    told = subprocess.run([python, "-m", "foldbook", "ledger"], cwd=tmp_path, capture_output=True, text=True)
     assert told.returncode == 2
-    assert told.stderr == "foldnet: this needs a clone of the repository: the installed package has no book beside it\n"
+    assert told.stderr == "foldbook: this needs a clone of the repository: the installed package has no book beside it\n"
 
 
 def checks(notebook) -> list[str]:

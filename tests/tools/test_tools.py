@@ -367,10 +367,35 @@ def test_a_test_that_fails_by_chance_is_repeated_and_named(often, times, said, t
     (tmp_path / "pytest.ini").write_text("[pytest]")
     monkeypatch.setattr(check, "CACHE", tmp_path / "cache")
     command = [sys.executable, "-m", "pytest", "-q", "-c", tmp_path / "pytest.ini", "--rootdir", tmp_path, "-n", "2", tests]
-    _, outcome, _ = check.run("package", [command], 2)
+    _, outcome, _ = check.run("browser", [command], 2)
     assert outcome.startswith(said)
     assert ("passed only when repeated alone: test_fickle.py::test_first" in capfd.readouterr().out) == said.startswith("ok")
     assert (tmp_path / "first").read_text() == ("x" if often == 3 else "xx")
+
+
+def test_a_test_of_the_package_that_fails_once_has_failed(tmp_path, monkeypatch):
+    tests = tmp_path / "test_fickle.py"
+    tests.write_text(FICKLE.replace("OFTEN", "0").replace("TIMES", "0"))
+    (tmp_path / "pytest.ini").write_text("[pytest]")
+    command = [sys.executable, "-m", "pytest", "-q", "-c", tmp_path / "pytest.ini", "--rootdir", tmp_path, tests]
+    for stage in ("package", "notebooks", "install"):
+        (tmp_path / "first").unlink(missing_ok=True)
+        _, outcome, _ = check.run(stage, [command], 2)
+        assert outcome.startswith("FAILED")
+        assert (tmp_path / "first").read_text() == "x"
+
+
+def test_everything_holds_only_where_everything_held_at_first(monkeypatch, capsys):
+    said = {
+        "ok": "everything holds",
+        "ok, BUT 1 only when repeated": "NOT EVERYTHING HELD AT FIRST: tests of browser",
+        "FAILED": "FAILED",
+    }
+    for outcome, sentence in said.items():
+        monkeypatch.setattr(check, "run", lambda name, commands, jobs, outcome=outcome: (name, outcome, 0.0))
+        assert check.main(["browser"]) == (outcome == "FAILED")
+        last = capsys.readouterr().out.splitlines()[-1]
+        assert last.startswith(sentence)
 
 
 def test_a_missing_browser_is_told_and_no_failure(monkeypatch, capsys):
