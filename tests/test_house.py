@@ -31,6 +31,7 @@ ROOMS = {
     "engines": {"_compiled", "nets", "training"},
     "train": {"nets", "training", "engines", "_progress"},
     "geometry": {"_compiled", "nets", "plots", "train", "engines", "data"},
+    "piecewise": {"geometry"},
     "boolean": {"_compiled", "nets", "plots", "train", "geometry", "data"},
     "splines": {"_compiled", "nets", "plots", "train", "engines", "geometry", "data"},
     "growth": {"nets", "plots", "training", "train", "geometry", "data"},

@@ -1,0 +1,1 @@
+"""Exact geometry of ordinary torch modules: piecewise linear ones, with convolutions, residual sums and pooling."""

@@ -1,0 +1,320 @@
+"""Any piecewise linear module: its bends on lines and its pieces on planes, against grids, dense engines and forward passes."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as some
+from torch import nn
+from torch.nn import functional as F
+
+from foldnet.geometry.regions import boundary, regions
+from foldnet.nets import ReLUNet
+from foldnet.piecewise.net import of
+from foldnet.piecewise.trace import NotPiecewiseLinear
+from foldnet.splines.depth import deep_spline
+
+DOUBLE = torch.float64
+LAYERS = (
+    "conv",
+    "residual",
+    "norm",
+    "pool",
+    "average",
+    "relu6",
+    "hard tanh",
+    "leak",
+    "abs",
+    "halves",
+    "larger",
+    "prelu",
+    "clamp",
+)
+
+
+class Drawn(nn.Module):
+    """A network of one channel of 6 x 6 pixels, with the layers that hypothesis asks for."""
+
+    def __init__(self, layers: list[str], channels: int):
+        super().__init__()
+        self.layers = layers
+        self.first = nn.Conv2d(1, channels, 3, padding=1)
+        self.convs = nn.ModuleList(nn.Conv2d(channels, channels, 3, padding=1) for _ in layers)
+        self.norms = nn.ModuleList(nn.BatchNorm2d(channels) for _ in layers)
+        self.slopes = nn.ModuleList(nn.PReLU(channels, 0.3) for _ in layers)
+        self.pool, self.average, self.flat = nn.MaxPool2d(2, stride=1), nn.AvgPool2d(2, stride=1), nn.AdaptiveAvgPool2d(2)
+        self.last = nn.Linear(4 * channels, 2)
+
+    def forward(self, x):
+        x = torch.relu(self.first(x))
+        for kind, conv, norm, slope in zip(self.layers, self.convs, self.norms, self.slopes):
+            if kind == "conv":
+                x = F.relu(conv(x), inplace=True)
+            elif kind == "residual":
+                x = F.relu(conv(x) + x)
+            elif kind == "norm":
+                x = F.relu(norm(conv(x)))
+            elif kind == "pool":
+                x = self.pool(conv(x))
+            elif kind == "average":
+                x = self.average(x)
+            elif kind == "relu6":
+                x = F.relu6(3 * conv(x) + 3)
+            elif kind == "hard tanh":
+                x = F.hardtanh(conv(x), -0.2, 0.3)
+            elif kind == "leak":
+                x = F.leaky_relu(conv(x) - x, 0.2)
+            elif kind == "abs":
+                x = conv(x).abs()
+            elif kind == "halves":
+                x = torch.cat([x[:, :1], F.relu(conv(x))[:, 1:]], dim=1)
+            elif kind == "larger":
+                x = torch.maximum(conv(x), x)
+            elif kind == "prelu":
+                x = slope(conv(x))
+            else:
+                x = conv(x).clamp(min=-0.1)
+        return self.last(self.flat(x).view(x.size(0), -1))
+
+
+def drawn(layers: list[str], channels: int, seed: int) -> nn.Module:
+    torch.manual_seed(seed)
+    model = Drawn(layers, channels).to(DOUBLE)
+    model.train()
+    with torch.no_grad():
+        model(torch.randn(16, 1, 6, 6, dtype=DOUBLE))  # means and variances that are not those of the start
+    return model
+
+
+def points_between(a, b, t):
+    return torch.lerp(a[None], b[None], t.view(-1, *[1] * a.ndim))
+
+
+@settings(max_examples=25)
+@given(some.lists(some.sampled_from(LAYERS), max_size=4), some.integers(1, 3), some.integers(0, 10**6))
+def test_a_line_has_every_bend_and_no_other(layers, channels, seed):
+    net = of(drawn(layers, channels, seed), input_shape=(1, 6, 6))
+    a, b = torch.randn(2, 1, 6, 6, dtype=DOUBLE, generator=torch.Generator().manual_seed(seed))
+    found = net.line(a, b)
+    assert (found.t.diff() > 0).all()
+    middle = (found.t[:-1] + found.t[1:]) / 2
+    scale = found.values.abs().max()
+    assert (found.at(middle) - net(points_between(a, b, middle))).abs().max() <= 1e-10 * scale
+    wide = found.t.diff() > 1e-9  # between bends that lie closer, a point cannot be put safely
+    inside = [
+        net.pattern(points_between(a, b, torch.lerp(found.t[:-1], found.t[1:], torch.tensor(s, dtype=DOUBLE))))
+        for s in (0.1, 0.9)
+    ]
+    assert (inside[0] == inside[1]).all(1)[wide].all(), "a bend was missed"
+    both = wide[:-1] & wide[1:]
+    assert (inside[1][:-1] != inside[0][1:]).any(1)[both].all(), "nothing bends there"
+    again = net.line(a, b, chunk=5)
+    assert torch.equal(again.t, found.t)
+    assert torch.equal(again.unit, found.unit)
+
+
+@pytest.mark.parametrize(("sizes", "leak"), [((1, 9, 1), 0.0), ((1, 8, 8, 8, 1), 0.0), ((1, 7, 7, 1), 0.1)])
+def test_a_dense_network_bends_where_its_spline_does(sizes, leak):
+    dense = ReLUNet.random(sizes, seed=3)
+    dense = ReLUNet(dense.weights, dense.biases, leak=leak)
+    net = of(dense.to_sequential().to(DOUBLE))
+    found = net.line(torch.tensor([-4.0]), torch.tensor([4.0]))
+    deep = deep_spline(dense.to(DOUBLE))
+    true = deep.place[deep.vertex[deep.switches]].unique()
+    true = true[(true > -4) & (true < 4)]
+    assert len(found) == len(true)
+    assert np.allclose(-4 + 8 * found.t[1:-1], true, atol=1e-9)
+
+
+@pytest.mark.parametrize("width", [4, 12, 24])
+@pytest.mark.parametrize("leak", [0.0, 0.2])
+def test_a_plane_network_has_the_pieces_of_the_dense_engine(width, leak):
+    dense = ReLUNet.random((2, width, width, 3), seed=width)
+    dense = ReLUNet(dense.weights, dense.biases, leak=leak)
+    net = of(dense.to_sequential().to(DOUBLE))
+    ours, theirs = net.regions(), regions(dense)
+    assert len(ours) == len(theirs)
+    assert np.allclose(np.sort(ours.areas), np.sort(theirs.areas), atol=1e-12)
+    (slopes, offsets), (true, _) = ours.maps(), theirs.maps()
+    assert np.allclose(np.sort(slopes.ravel()), np.sort(true.ravel()), atol=1e-10)
+    values = np.einsum("foi,fi->fo", slopes, ours.centres) + offsets
+    assert np.allclose(values, net(torch.as_tensor(ours.centres)).numpy(), atol=1e-10)
+    ends = [sum(np.linalg.norm(np.diff(chain, axis=0), axis=1).sum() for chain in boundary(c)) for c in (ours, theirs)]
+    assert np.isclose(*ends)
+
+
+DEGENERATE = {
+    "duplicated": ([[1.0, 0.3], [1.0, 0.3], [0.2, -1.0]], [0.1, 0.1, 0.0]),
+    "mirrored": ([[1.0, 0.3], [-1.0, -0.3], [0.2, -1.0]], [0.1, -0.1, 0.0]),
+    "parallel": ([[1.0, 0.3], [1.0, 0.3], [2.0, 0.6]], [0.1, 0.2, -0.9]),
+    "through one point": ([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], [0.0, 0.0, 0.0]),
+    "dead": ([[0.0, 0.0], [1.0, 1.0], [0.0, 0.0]], [-1.0, 0.3, 0.0]),
+    "through corners": ([[1.0, 1.0], [1.0, -1.0], [1.0, 0.0]], [0.0, 0.0, 1.0]),
+    "huge and tiny": ([[1e8, 3e7], [1e8, -2e7], [2e8, 1e7]], [1e7, 0.0, 3e7]),
+}
+
+
+@pytest.mark.parametrize("name", DEGENERATE)
+def test_what_breaks_others(name):
+    weights, biases = DEGENERATE[name]
+    second = [[1.0, -0.4, 0.3], [0.5, 0.5, -1.0], [1.0, -0.4, 0.3]]
+    dense = ReLUNet([weights, second, [[1.0, 1.0, -1.0]]], [biases, [0.05, -0.1, 0.05], [0.0]])
+    ours, theirs = of(dense.to_sequential().to(DOUBLE)).regions(), regions(dense)
+    assert len(ours) == len(theirs)
+    assert np.isclose(ours.areas.sum(), 4.0)
+    assert np.allclose(np.sort(ours.areas), np.sort(theirs.areas), atol=1e-12)
+
+
+def test_a_plane_through_a_network_with_convolutions():
+    model = drawn(["residual", "norm", "leak", "larger"], 2, 5)
+    net = of(model, input_shape=(1, 6, 6))
+    origin, u, v = torch.randn(3, 1, 6, 6, dtype=DOUBLE, generator=torch.Generator().manual_seed(1))
+    found = net.plane(origin, u, v, window=0.3)
+    assert len(found) > 300
+    assert np.isclose(found.areas.sum(), 0.36)
+    assert len(np.unique(found.pattern, axis=0)) == len(found), "two pieces have one pattern"
+    slopes, offsets = found.maps()
+    grid = np.random.default_rng(0).uniform(-0.3, 0.3, (4000, 2))
+    seen = net.pattern(found.net.inputs(grid)).numpy()
+    known = {row.tobytes(): f for f, row in enumerate(found.pattern)}
+    faces = np.array([known.get(row.tobytes(), -1) for row in seen])
+    assert (faces >= 0).all(), "a pattern that random points meet has no piece"
+    values = np.einsum("foi,fi->fo", slopes[faces], grid) + offsets[faces]
+    assert np.allclose(values, found.net(grid).numpy(), atol=1e-10)
+    step = [net.graph.kinked[layer] for layer in np.unique(found.layer[found.layer >= 0])]
+    assert step == net.graph.kinked
+    assert (found.unit[found.layer >= 0] >= 0).all()
+
+
+@pytest.mark.parametrize("window", [0.5, ((-0.5, 0.5), (-0.5, 0.5)), ((-0.5, -0.5), (0.5, -0.5), (0.5, 0.5), (-0.5, 0.5))])
+def test_windows(window):
+    net = of(ReLUNet.random((2, 6, 1), seed=0).to_sequential().to(DOUBLE))
+    assert np.isclose(net.regions(window).areas.sum(), 1.0)
+
+
+def test_windows_that_are_none():
+    net = of(ReLUNet.random((2, 6, 1), seed=0).to_sequential().to(DOUBLE))
+    for window, words in [
+        (((1.0, 0.0), (0.0, 1.0)), "is empty"),
+        ((1.0, 2.0, 3.0), "a window is"),
+        (((0, 0), (1, 1), (0.2, 0.2)), "convex"),
+    ]:
+        with pytest.raises(ValueError, match=words):
+            net.regions(window)
+    with pytest.raises(ValueError, match="raise most=2"):
+        net.regions(most=2)
+    with pytest.raises(ValueError, match="different directions"):
+        net.plane(torch.zeros(2), torch.ones(2), 2 * torch.ones(2))
+    with pytest.raises(ValueError, match="a plane in 3 dimensions has an origin and two axes"):
+        of(nn.Sequential(nn.Linear(3, 1))).regions()
+
+
+def test_the_margin_is_how_far_the_pattern_holds():
+    net = of(drawn(["residual", "relu6"], 2, 2), input_shape=(1, 6, 6))
+    x, way = torch.randn(2, 1, 6, 6, dtype=DOUBLE, generator=torch.Generator().manual_seed(4))
+    here, far = net.pattern(x), net.margin(x, way)
+    assert torch.equal(net.pattern(x + 0.999 * far * way), here)
+    assert not torch.equal(net.pattern(x + 1.001 * far * way), here)
+    near = net.margin(x)
+    assert near <= far * way.norm()
+    for k in range(20):
+        step = torch.randn(x.shape, dtype=DOUBLE, generator=torch.Generator().manual_seed(k))
+        assert torch.equal(net.pattern(x + 0.999 * near * step / step.norm()), here)
+        assert net.margin(x, step / step.norm()) >= near * (1 - 1e-12)
+
+
+def test_the_local_map():
+    net = of(drawn(["pool", "larger"], 2, 3), input_shape=(1, 6, 6))
+    x, v = torch.randn(2, 1, 6, 6, dtype=DOUBLE, generator=torch.Generator().manual_seed(1))
+    near = net.affine(x)
+    assert torch.allclose(near.matrix @ x.flatten() + near.offset, net(x))
+    assert torch.allclose(near @ v, near.matrix @ v.flatten())
+    assert torch.allclose(
+        near.transposed(torch.tensor([1.0, -2.0])).flatten(), near.matrix.T @ torch.tensor([1.0, -2.0]).to(DOUBLE)
+    )
+    assert torch.allclose(net.jacobians(torch.stack([x, v]))[0], near.matrix)
+    assert net(torch.stack([x, v])).shape == (2, 2)
+
+
+# ---- what is taken, and what is not ----------------------------------------------------------------------------------
+
+
+def test_the_module_is_left_as_it_was():
+    model = drawn(["norm", "pool"], 2, 0)
+    model.norms[0].eval()
+    modes, state = [m.training for m in model.modules()], {k: v.clone() for k, v in model.state_dict().items()}
+    net = of(model, input_shape=(1, 6, 6))
+    net.line(torch.zeros(1, 6, 6), torch.ones(1, 6, 6))
+    assert [m.training for m in model.modules()] == modes
+    assert all(torch.equal(v, state[k]) for k, v in model.state_dict().items())
+    assert all(p.requires_grad for p in model.parameters())
+
+
+class Doubled(nn.Linear):
+    def forward(self, x):
+        return 2 * super().forward(x)
+
+
+class Squared(nn.Module):
+    def forward(self, x):
+        return x * x
+
+
+class Shared(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer, self.last = nn.Linear(2, 2), nn.Linear(2, 1)
+
+    def forward(self, x):
+        return self.last(torch.relu(self.layer(torch.relu(self.layer(x)))))
+
+
+def test_a_layer_of_ones_own_and_a_shared_one_are_taken():
+    for model in (nn.Sequential(nn.Sequential(Doubled(2, 4), nn.ReLU()), nn.Linear(4, 1)), Shared()):
+        net = of(model.to(DOUBLE), input_shape=(2,))
+        x = torch.randn(5, 2, dtype=DOUBLE)
+        assert torch.allclose(net(x), model(x))
+        assert len(net.regions(3.0)) > 1
+
+
+@pytest.mark.parametrize(
+    ("layer", "words"),
+    [
+        (nn.GELU(), "GELU"),
+        (nn.Softmax(-1), "Softmax"),
+        (Squared(), "multiplies or divides data by data"),
+        (nn.LayerNorm(3), "LayerNorm"),
+        (nn.BatchNorm1d(3, track_running_stats=False), "divides by its data"),
+    ],
+)
+def test_what_is_not_piecewise_linear_is_refused_by_its_name(layer, words):
+    with pytest.raises(NotPiecewiseLinear, match=words):
+        of(nn.Sequential(nn.Linear(2, 3), layer, nn.Linear(3, 1)))
+
+
+def test_a_hook_that_bends_is_refused():
+    model = nn.Sequential(nn.Linear(2, 3), nn.ReLU(), nn.Linear(3, 1)).to(DOUBLE)
+    model[0].register_forward_hook(lambda module, inputs, output: torch.sin(10 * output))
+    with pytest.raises(NotPiecewiseLinear, match="not affine"):
+        of(model)
+
+
+def test_a_smooth_head_can_be_cut_off():
+    body = nn.Sequential(nn.Linear(2, 3), nn.ReLU(), nn.Linear(3, 4)).to(DOUBLE)
+    net = of(nn.Sequential(body, nn.Softmax(-1)), input_shape=(2,), cut_head=True)
+    x = torch.randn(3, 2, dtype=DOUBLE)
+    assert torch.allclose(net(x), body(x))
+
+
+def test_what_is_given_wrongly_is_told():
+    with pytest.raises(ValueError, match="needs the shape of one input"):
+        of(nn.Sequential(nn.Conv2d(1, 1, 3)))
+    with pytest.raises(ValueError, match=r"does not take an input of shape \(1, 2\)"):
+        of(nn.Sequential(nn.Linear(3, 1)), input_shape=(1, 2))
+    net = of(nn.Sequential(nn.Linear(3, 1)))
+    with pytest.raises(ValueError, match=r"a point has the shape \(3,\)"):
+        net([1.0, 2.0])
+    with pytest.raises(ValueError, match="more than 3 bends"):
+        of(ReLUNet.random((1, 50, 1), seed=0).to_sequential()).line([-9.0], [9.0], most=3)
+    with pytest.raises(NotPiecewiseLinear, match="another number of them"):
+        of(nn.Bilinear(2, 2, 1))
