@@ -22,7 +22,7 @@ from torch import Tensor, fx
 from .trace import Graph, argument
 
 NOISE = {torch.float64: 1e-12, torch.float32: 1e-6}  # relative to the largest value of a step: what is smaller is zero
-BUDGET = 256 * 2**20  # bytes of living tensors in a chunk of knots
+BUDGET = {"cpu": 256 * 2**20, "cuda": 4 * 2**30}  # bytes of living tensors in a chunk of knots
 MOST_BENDS = 5_000_000
 
 
@@ -66,7 +66,7 @@ def bends(graph: Graph, a: Tensor, b: Tensor, most: int = MOST_BENDS, chunk: int
     """Every bend between the inputs `a` and `b`, of the shape of one input.
 
     most: more bends than this are refused.
-    chunk: knots that are computed at once; by default as many as take some 256 MB.
+    chunk: knots that are computed at once; by default as many as take some 256 MB, on a GPU 4 GB.
     """
     walk = _Walk(graph, a, b, most, chunk or _chunk(graph, a))
     walk.go(0, walk.knots((0.0, 1.0)), {})
@@ -83,7 +83,7 @@ def _chunk(graph: Graph, a: Tensor) -> int:
         most = max(most, sum(v.numel() * v.element_size() for v in values.values() if isinstance(v, Tensor)))
 
     graph.run(a[None], see)
-    return max(4, BUDGET // max(3 * most, 1))
+    return max(4, BUDGET.get(a.device.type, BUDGET["cpu"]) // max(3 * most, 1))
 
 
 @dataclass
@@ -144,10 +144,11 @@ class _Walk:
     def _crossings(self, node: fx.Node, values: dict) -> tuple[Tensor, Tensor, Tensor]:
         """After which knot, at which share of the way to the next one, and which unit changes sides."""
         z = self.graph.decisions(node, values)
-        z = torch.where(z.abs() <= NOISE[z.dtype] * z.abs().max(), 0.0, z)
-        before, after = z[:-1], z[1:]
-        where, unit = (before * after < 0).nonzero(as_tuple=True)
-        lower, upper = before[where, unit], after[where, unit]
+        low, high = z.aminmax()
+        floor = NOISE[z.dtype] * torch.maximum(-low, high)
+        on, off = z > floor, z < -floor
+        where, unit = (on[:-1] & off[1:] | off[:-1] & on[1:]).nonzero(as_tuple=True)
+        lower, upper = z[where, unit], z[where + 1, unit]
         return where, lower / (lower - upper), unit
 
     def _cut(self, knots: _Knots, values: dict, where, share, unit, node) -> tuple[_Knots, dict]:

@@ -140,7 +140,7 @@ class PiecewiseLinear:
         """Every bend on the segment from `a` to `b`, two points.
 
         most: more bends than this are refused.
-        chunk: knots that are computed at once; by default as many as take some 256 MB.
+        chunk: knots that are computed at once; by default as many as take some 256 MB, on a GPU 4 GB.
         """
         (a, one), (b, two) = self._points(a), self._points(b)
         if not (one and two):
@@ -170,8 +170,8 @@ class PiecewiseLinear:
         point, single = self._points(x)
         if not single:
             raise ValueError("the margin of one point is asked for at a time")
-        if any(self.graph.kinds[node] == "pool" for node in self.graph.nodes):
-            raise NotImplementedError("a margin is not computed for networks with max pooling; use line to look along a segment")
+        if any(kind == "pool" for kind in self.graph.kinds.values()):
+            raise NotImplementedError("a margin is not computed for networks with max pooling; line looks along a segment")
         sides = self._sides
         if direction is not None:
             way = torch.as_tensor(direction, dtype=self.dtype, device=self.device).reshape(self.input_shape)

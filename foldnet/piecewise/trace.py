@@ -205,6 +205,8 @@ class Graph:
             other = argument(node, 1)
             return (z - values.get(other, other)).flatten(1)
         places = PLACES[what] if what in PLACES else self._bounds(node, what)
+        if places == (0.0,):  # the common case, without a copy
+            return z.flatten(1)
         return torch.cat([z.flatten(1) - place for place in places], dim=1)
 
     def _bounds(self, node: fx.Node, what) -> list[float]:
