@@ -5,5 +5,5 @@ Importing it does nothing else: no seeds, no styles, no downloads.
 
 from .nets import ReLUNet
 
-__version__ = "0.1.0"
+__version__ = "1.0.0"
 __all__ = ["ReLUNet", "__version__"]
