@@ -167,6 +167,27 @@ class Network:
         net.__dict__.update(self.__dict__, weights=tuple(weights), biases=tuple(biases))
         return net
 
+    @staticmethod
+    def _draw(sizes: Sequence[int], batch, init: str, seed: int, dtype) -> tuple[list[Tensor], list[Tensor]]:
+        """Random weights and biases of a network of these sizes, as `ReLUNet.random` describes them."""
+        batch = (batch,) if isinstance(batch, int) else tuple(batch)
+        if len(sizes) < 2 or min(sizes) < 1 or min(batch, default=1) < 1:
+            raise ValueError(
+                f"sizes need at least an input and an output, and no empty layer or batch; got {tuple(sizes)}, batch {batch}"
+            )
+        rng = np.random.default_rng(seed)
+        weights, biases = [], []
+        for i, o in pairwise(sizes):
+            if init == "torch":
+                weights.append(rng.uniform(-1, 1, (*batch, o, i)) / np.sqrt(i))
+                biases.append(rng.uniform(-1, 1, (*batch, o)) / np.sqrt(i))
+            elif init in ("he", "glorot"):
+                weights.append(rng.normal(size=(*batch, o, i)) * np.sqrt(2 / (i if init == "he" else i + o)))
+                biases.append(np.zeros((*batch, o)))
+            else:
+                raise ValueError(f"init is 'torch', 'he' or 'glorot'; got {init!r}")
+        return [torch.as_tensor(w, dtype=dtype) for w in weights], [torch.as_tensor(b, dtype=dtype) for b in biases]
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ReLUNet(Network):
@@ -264,28 +285,7 @@ class ReLUNet(Network):
         `init` is `"torch"` (uniform on +-1/sqrt(fan-in), biases too: the default of torch.nn.Linear), `"he"` (normal, variance
         2/fan-in, no bias) or `"glorot"` (normal, variance 2/(fan-in + fan-out), no bias).
         """
-        return cls(*draw(sizes, batch, init, seed, dtype), leak)
-
-
-def draw(sizes: Sequence[int], batch, init: str, seed: int, dtype) -> tuple[list[Tensor], list[Tensor]]:
-    """Random weights and biases of a network of these sizes, as `ReLUNet.random` describes them."""
-    batch = (batch,) if isinstance(batch, int) else tuple(batch)
-    if len(sizes) < 2 or min(sizes) < 1 or min(batch, default=1) < 1:
-        raise ValueError(
-            f"sizes need at least an input and an output, and no empty layer or batch; got {tuple(sizes)}, batch {batch}"
-        )
-    rng = np.random.default_rng(seed)
-    weights, biases = [], []
-    for i, o in pairwise(sizes):
-        if init == "torch":
-            weights.append(rng.uniform(-1, 1, (*batch, o, i)) / np.sqrt(i))
-            biases.append(rng.uniform(-1, 1, (*batch, o)) / np.sqrt(i))
-        elif init in ("he", "glorot"):
-            weights.append(rng.normal(size=(*batch, o, i)) * np.sqrt(2 / (i if init == "he" else i + o)))
-            biases.append(np.zeros((*batch, o)))
-        else:
-            raise ValueError(f"init is 'torch', 'he' or 'glorot'; got {init!r}")
-    return [torch.as_tensor(w, dtype=dtype) for w in weights], [torch.as_tensor(b, dtype=dtype) for b in biases]
+        return cls(*cls._draw(sizes, batch, init, seed, dtype), leak)
 
 
 def stack(nets: Sequence[ReLUNet]) -> ReLUNet:

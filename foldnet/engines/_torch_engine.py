@@ -15,7 +15,7 @@ from torch import Tensor
 
 from ..training.adam import adam
 from ..training.capture import captured
-from ..training.gradient import Flat
+from ..training.gradient import FlatNetworks
 from ..training.losses import losses, output_gradient
 from ..training.problem import Problem
 
@@ -34,7 +34,7 @@ class TorchEngine:
 
     def __init__(self, problem: Problem):
         self.problem, self.done = problem, 0
-        self.nets = Flat(problem.net, problem.theta.clone())
+        self.nets = FlatNetworks(problem.net, problem.theta.clone())
         self.theta = self.nets.theta
         self.moments = [torch.zeros_like(self.theta) for _ in range(2 if problem.optimizer == "adam" else 0)]
         self.rate = problem.rate.unsqueeze(-1)
