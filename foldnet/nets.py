@@ -262,19 +262,19 @@ class ReLUNet(Network):
     def from_sequential(cls, model: torch.nn.Sequential) -> ReLUNet:
         """The value of a `torch.nn.Sequential` of Linear layers with one kind of (Leaky)ReLU between them."""
         layers = list(model)
-        linear, between = layers[::2], layers[1::2]
+        linear, between = [m for m in layers[::2] if isinstance(m, torch.nn.Linear)], layers[1::2]
         leaks = {float(getattr(m, "negative_slope", 0.0)) for m in between}
         fits = (
             len(layers) % 2 == 1
-            and all(isinstance(m, torch.nn.Linear) for m in linear)
+            and len(linear) == len(between) + 1
             and all(isinstance(m, (torch.nn.ReLU, torch.nn.LeakyReLU)) for m in between)
             and len(leaks) <= 1
         )
         if not fits:
             names = ", ".join(type(m).__name__ for m in layers)
             raise ValueError(f"a Sequential of Linear, ReLU, Linear, ... (one leak for all) is needed; got {names}")
-        biases = [m.weight.new_zeros(m.out_features) if m.bias is None else m.bias.detach() for m in linear]  # ty: ignore[call-non-callable]
-        return cls([m.weight.detach() for m in linear], biases, leaks.pop() if leaks else 0.0)  # ty: ignore[call-non-callable]
+        biases = [m.weight.new_zeros(m.out_features) if m.bias is None else m.bias.detach() for m in linear]
+        return cls([m.weight.detach() for m in linear], biases, leaks.pop() if leaks else 0.0)
 
     @classmethod
     def random(

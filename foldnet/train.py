@@ -91,19 +91,9 @@ def fit(
     def current() -> ReLUNet:
         return net.with_vector(runner.vector().reshape(*shape, -1))
 
-    losses, records = [], []
-    with bar(problem.epochs, progress) as shown:
-        for epoch, count in _chunks(problem, runner, stop_at_marks=record is not None):
-            if record is not None and problem.marked(epoch):
-                records.append(_named(record(current())))
-            losses += runner.advance(count)
-            if shown is not None:
-                shown.update(min(count, problem.epochs - shown.n))  # the last look is no epoch
     marks = [*range(0, problem.epochs, problem.every), problem.epochs]
-    # once no network runs, nothing changes any more
-    losses += [runner.losses()] * (len(marks) - len(losses))
-    if record is not None and len(records) < len(marks):
-        records += [_named(record(current()))] * (len(marks) - len(records))
+    look = None if record is None else lambda: _named(record(current()))
+    losses, records = _advance(problem, runner, len(marks), look, progress)
     history, stops = torch.stack(losses).double().reshape(-1, *shape), runner.stops().reshape(shape)
     diverged = ~history[-1].isfinite()
     return Fit(
@@ -116,6 +106,23 @@ def fit(
         diverged=diverged,
         engine=runner.name,
     )
+
+
+def _advance(problem: Problem, runner: Engine, marks: int, look: Callable | None, progress: bool) -> tuple[list, list]:
+    """Train to the end: the losses at all marks, and what `look` sees there."""
+    losses, records = [], []
+    with bar(problem.epochs, progress) as shown:
+        for epoch, count in _chunks(problem, runner, stop_at_marks=look is not None):
+            if look is not None and problem.marked(epoch):
+                records.append(look())
+            losses += runner.advance(count)
+            if shown is not None:
+                shown.update(min(count, problem.epochs - shown.n))  # the last look is no epoch
+    # once no network runs, nothing changes any more
+    losses += [runner.losses()] * (marks - len(losses))
+    if look is not None and len(records) < marks:
+        records += [look()] * (marks - len(records))
+    return losses, records
 
 
 def _chunks(problem: Problem, runner: Engine, stop_at_marks: bool):

@@ -105,10 +105,11 @@ class TorchEngine:
         """Take the loss; networks that have reached the goal, or lost it for good, are frozen from now on."""
         loss = self.loss.copy_(losses(outputs, self.problem.y, self.problem.loss))
         done = ~loss.isfinite()
-        if callable(self.problem.until):
-            done |= self.problem.until(outputs, self.problem.y)  # ty: ignore[unsupported-operator]
-        elif self.problem.until is not None:
-            done |= loss <= self.problem.until
+        until = self.problem.until
+        if isinstance(until, (int, float)):
+            done |= loss <= until
+        elif until is not None:
+            done |= until(outputs, self.problem.y)
         self.stop.copy_(torch.where(done & ~self.frozen.squeeze(-1), self.epoch, self.stop))
         self.frozen |= done.unsqueeze(-1)
 

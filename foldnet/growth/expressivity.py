@@ -30,9 +30,11 @@ def layer_inputs(net: Network, x) -> list[Tensor]:
 def desired_update(net: Network, layer: int, x, y, loss: str | Callable = "mse") -> Tensor:
     """The change `(*batch, n, width)` each point asks of the preactivations of affine layer `layer`: v_goal with step size 1.
 
-    Minus the gradient of the point's own loss, by back-propagation; layer 0 is the first, the last one gives the outputs.
-    `loss` is `"mse"`, `"bce"` (with logits), `"cross_entropy"` or a function of outputs and y that returns `(*batch, n)`.
-    (S1-def-v-goal)
+    Minus the gradient of the point's own loss, by back-propagation. (S1-def-v-goal)
+
+    `layer`: 0 is the first, the last one gives the outputs.
+    `x`, `y`: points and targets, as `fit` takes them.
+    `loss`: a name of `fit`'s, or a function of outputs and y that returns `(*batch, n)`.
     """
     if not 0 <= layer < len(net.weights):
         raise ValueError(f"affine layers of a {net} are numbered 0 to {len(net.weights) - 1}; got {layer}")
@@ -82,7 +84,8 @@ class Update:
 def best_update(inputs: Tensor, goal: Tensor, moment: SecondMoment | None = None) -> Update:
     """The change of a layer that reads `inputs` `(*batch, n, in)` which comes closest to `goal` `(*batch, n, out)`.
 
-    Least squares, the paper's Proposition 3.1: dW = V_goal B' (B B')^+. (S1-prop-3.1)
+    Least squares, the paper's Proposition 3.1: dW = V_goal B' (B B')^+. (S1-prop-3.1) `moment` is the second moment of the
+    inputs, where it is known already.
     """
     moment = moment or SecondMoment.of(inputs)
     n = goal.shape[-2]
@@ -113,7 +116,9 @@ def projection(goal: Tensor, span: Tensor) -> Tensor:
 def lack_of_expressivity(net: Network, layer: int, x, y, loss: str | Callable = "mse", free: str = "layer") -> Tensor:
     """How far the desired update of a layer is from what the network can do: a sum of squares over points and neurons.
 
-    `free="layer"` lets the weights of that layer alone change (any batch), `"all"` those of every layer (one network).
+    `layer`, `x`, `y`, `loss`: as in `desired_update`.
+    `free`: `"layer"` lets the weights of that layer alone change (any batch), `"all"` those of every layer (one network).
+
     (S1-def-3.1-lack)
     """
     goal = desired_update(net, layer, x, y, loss)

@@ -65,9 +65,14 @@ def grow_by_folding(
 ) -> Growth:  # fmt: skip
     """Train and fold in turns (S0-alg-grow-by-folding), one network or a batch of them with shared data and labels `(n,)`.
 
-    A network stops as soon as its training accuracy is at least `target`, its last `patience` folds together raised it by less
-    than `gain`, or it has `most` hidden units. A batch goes on until the last network stops; `stop` says where each would have.
-    Training is full-batch Adam on the cross-entropy of each output. The slides' deepening is `deepen`, left to the caller.
+    `most`: stop a network that has so many hidden units.
+    `target`: stop a network whose training accuracy is at least this.
+    `gain`, `patience`: stop a network whose last `patience` folds together raised the accuracy by less than `gain`.
+    `epochs`, `lr`: of each training, full-batch Adam on the cross-entropy of each output.
+    `size`, `seed`: of each fold, as in `fold`.
+
+    A batch goes on until the last network stops; `Growth.stop` says where each would have. The slides' deepening is `deepen`,
+    left to the caller.
     """
     if most < net.sizes[1] or patience < 1:
         raise ValueError(f"most is at least the {net.sizes[1]} units there are, patience at least 1; got {most} and {patience}")

@@ -58,11 +58,15 @@ def grow(net: ReLUNet, found: Fold) -> ReLUNet:
 def fold(net, x, y, seed: int = 0, size: float = 0.1, angle: float = np.pi / 4, clusters: int = 5) -> Fold:
     """The neuron that folds the boundary behind a typical mistake, for one shallow network or each of a batch.
 
-    Points `(n, in)` or `(*batch, n, in)`; labels as in `typical_mistake`. The neuron's weights point `angle` away from the normal
-    w towards u, on the side of x_t; they are as long as the old ones on average; the bias puts the neuron's zero on x_f. The
-    outgoing weights raise the true class and lower the predicted one, so little that no output changes by more than `size` on
-    the data; `size=0` changes nothing. Two fallbacks: without a mistake, the instance of the highest loss is folded against its
-    strongest rival; without a normal (a dead layer, a flat segment), the nearest instance of the predicted class shows the way.
+    `x`, `y`: points `(n, in)` or `(*batch, n, in)`, and labels as in `typical_mistake`.
+    `seed`, `clusters`: of the search for a typical mistake x_t.
+    `size`: the outgoing weights raise the true class and lower the predicted one, so little that no output changes by more than
+    this on the data; 0 changes nothing.
+    `angle`: the neuron's weights point this far away from the normal w towards u, on the side of x_t. They are as long as the
+    old ones on average; the bias puts the neuron's zero on x_f.
+
+    Two fallbacks: without a mistake, the instance of the highest loss is folded against its strongest rival; without a normal (a
+    dead layer, a flat segment), the nearest instance of the predicted class shows the way.
     """
     if len(net.weights) != 2 or net.sizes[0] < 2:
         raise ValueError(f"a fold needs one hidden layer and at least two inputs; got a {net}")

@@ -35,9 +35,14 @@ class Training:
     """Adam on minibatches, for every network of a batch `(B,)`, each with its own order of the data; any kind of `Network`.
 
     The state is the subject here: `net` is the networks of now, `train` goes on, and `become` exchanges them for wider ones.
-    Points, targets and `loss` as in `fit`; `batch_size=None` takes all points in every step. Points that do not fill a last
-    minibatch are left out of that epoch. Network b draws its orders from `numpy.random.default_rng([seeds[b], epoch])`, so it
-    trains the same alone as beside others. On a GPU one step is captured as a CUDA graph and replayed.
+
+    `x`, `y`, `loss`: points, targets and the name of a loss, as in `fit`.
+    `lr`, `betas`: the learning rate of Adam and the decay of its averages.
+    `batch_size`: points that do not fill a last minibatch are left out of that epoch; None takes all points in every step.
+    `seeds`: network b draws its orders from `numpy.random.default_rng([seeds[b], epoch])`, so it trains the same alone as beside
+    others.
+
+    On a GPU one step is captured as a CUDA graph and replayed.
     """
 
     def __init__(

@@ -87,13 +87,21 @@ def tiny(
 ) -> Run:
     """Train a batch of networks, and after every `delay` minibatches, `growths` times, widen each hidden layer.
 
-    Every singular vector becomes a neuron, so all networks of the batch keep one shape; a threshold on the
-    singular values would stop at a different width in each. `look(net)` is called at the `marks`, counts of minibatches, after a
-    growth that falls on the same count. No growth is training at a fixed size. (S1-alg-tiny)
+    Every singular vector becomes a neuron, so all networks of the batch keep one shape; a threshold on the singular values would
+    stop at a different width in each. (S1-alg-tiny)
 
-    Four departures from the paper: `points` replaces its rule (`more_points`) by one number for every growth; with `fresh` the
-    line searches look at other points than the neurons were fitted to; `ridge` adds that share of the mean square of a layer's
-    inputs to the diagonal of their second moment; `scaled` gives neuron k the factor sqrt(lambda_k) on both sides.
+    `net`, `x`, `y`: a batch of networks, points `(n, in)` and class numbers `(n,)`.
+    `growths`, `delay`: how many growths, so many minibatches apart; no growth is training at a fixed size.
+    `minibatches`: the length of the training.
+    `method`: `"optimal"` neurons, `"random"` ones, or `"random, old moved"`: random ones after the best move of the old weights.
+    `look`, `marks`: `look(net)` is called at the marks, counts of minibatches, after a growth that falls on the same count.
+    `lr`, `batch_size`, `seeds`, `betas`: as in `Training`.
+
+    Four departures from the paper:
+    `points`: decide every growth on so many points; None follows the paper's rule, `more_points`.
+    `fresh`: the line searches look at other points than the neurons were fitted to.
+    `ridge`: add this share of the mean square of a layer's inputs to the diagonal of their second moment.
+    `scaled`: give neuron k the factor sqrt(lambda_k) on both sides.
     """
     if method not in SOURCES:
         raise ValueError(f"method is one of {', '.join(map(repr, SOURCES))}; got {method!r}")

@@ -27,13 +27,13 @@ def predictions(net, x) -> Tensor:
 
 @torch.no_grad()
 def accuracy(net, x, y) -> Tensor:
-    """The share of instances predicted correctly, `(*batch,)`; `y` as in `labels`."""
+    """The share of instances predicted correctly, `(*batch,)`; `x` and `y` as in `typical_mistake`."""
     guess = predictions(net, x)
     return (guess == labels(net, y, guess.shape[-1])).to(torch.float64).mean(-1)
 
 
 def class_losses(net, x, y) -> Tensor:
-    """Cross-entropy of each instance, `(*batch, n)`."""
+    """Cross-entropy of each instance, `(*batch, n)`; `x` and `y` as in `typical_mistake`."""
     z = logits(net, x)
     label = labels(net, y, z.shape[-2])
     return z.logsumexp(-1) - z.gather(-1, label.expand(z.shape[:-1]).unsqueeze(-1)).squeeze(-1)
@@ -43,8 +43,12 @@ def typical_mistake(net, x, y, clusters: int = 5, only_wrong: bool = True, seed:
     """The number of the instance that stands for the costliest kind of mistake of one network.
 
     Clusters the mis-predicted instances by k-means with their losses as weights, takes the cluster with the highest mean loss and
-    of it the instance closest to the centroid: always one that is mis-predicted. With `only_wrong=False` all instances are
-    clustered, as the slides print it, and the one returned may be predicted correctly (S0-alg-find-typical).
+    of it the instance closest to the centroid: always one that is mis-predicted. (S0-alg-find-typical)
+
+    `x`: points `(n, in)`.
+    `y`: class numbers `(n,)`, or targets `(n, out)` as `fit` takes them; whole numbers are classes, floats are targets.
+    `clusters`, `seed`: of k-means.
+    `only_wrong`: False clusters all instances, as the slides print it; the one returned may be predicted correctly then.
     """
     if net.batch_shape:
         raise ValueError(f"one network has a typical mistake, not a batch of shape {net.batch_shape}: choose one, as in nets[0]")

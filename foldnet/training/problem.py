@@ -41,7 +41,7 @@ class Problem:
     epochs: int
     every: int
     batch_size: int | None
-    until: float | Callable | None
+    until: float | Callable[[Tensor, Tensor], Tensor] | None
     seed: int
 
     @classmethod
@@ -74,7 +74,7 @@ class Problem:
             epochs=epochs,
             every=max(1, epochs // 100) if every is None else count("every", every, 1),
             batch_size=None if batch_size is None else count("batch_size", batch_size, 1),
-            until=_until(net, until) if callable(until) else until,
+            until=_until(net, until) if callable(until) else None if until is None else float(until),
             seed=seed,
         )
 
