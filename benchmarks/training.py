@@ -18,11 +18,11 @@ import numpy as np
 import torch
 from torch.nn.functional import binary_cross_entropy_with_logits
 
+from foldnet.engines._cuda import CudaEngine
 from foldnet.engines._cuda_plan import epoch_time, layouts, plan_for
-from foldnet.engines.cuda import CudaEngine
 from foldnet.nets import ReLUNet
 from foldnet.train import fit
-from foldnet.training.problem import checked
+from foldnet.training.problem import Problem
 
 
 def corners(inputs: int) -> torch.Tensor:
@@ -151,7 +151,7 @@ def all_layouts(epochs: int) -> None:
     for sizes, count in ((4, 3, 1), 500_000), ((5, 4, 1), 500_000), ((4, 9, 1), 500_000), ((4, *[10] * 5, 1), 100_000):
         nets, y = problem(count, sizes)
         settings = {"loss": "bce", "optimizer": "adam", "lr": RATE, "epochs": 10**6}
-        task = checked(nets.to("cuda"), corners(sizes[0]), y, every=10**6, **settings)
+        task = Problem.checked(nets.to("cuda"), corners(sizes[0]), y, every=10**6, **settings)
         for layout in layouts(sizes, y.shape[1], adam=True, double=False):
             for blocks in sorted({layout.blocks * k // 4 for k in (2, 3, 4, 5, 6)} - {0}):
                 engine = CudaEngine(task, plan_for(task, replace(layout, blocks=blocks)))

@@ -13,8 +13,8 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from foldnet.growth.folding import fold_neuron
-from foldnet.growth.methods import gradmax
+from foldbook.chapters.race import gradmax
+from foldnet.growth.folding import fold, grow
 from foldnet.growth.tasks import TASKS, one_hot
 from foldnet.growth.typical import accuracy
 from foldnet.growth.widen import widen
@@ -99,7 +99,7 @@ def grown(small: ReLUNet, arm: str, task: str, block: int) -> ReLUNet:
     count = len(small.biases[0])
     rng = [np.random.default_rng([block, i]) for i in range(count)]
     if arm == "fold":
-        return widen(small, 0, *fold_neuron(small, x, y, seed=block, size=SIZE))
+        return grow(small, fold(small, x, y, seed=block, size=SIZE))
     if arm == "gradmax":
         return gradmax(small, x.expand(count, -1, -1), one_hot(y).expand(count, -1, -1), 1, rng).widened()
     draws = torch.as_tensor(np.stack([r.uniform(-1, 1, 3) for r in rng]) / np.sqrt(2))

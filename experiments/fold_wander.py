@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 import torch
 
+from foldbook.chapters.folding import follow, line_distance, other_places, rebuilt
 from foldnet.geometry.boundaries import kinks
 from foldnet.growth.folding import Fold, fold, grow
 from foldnet.growth.typical import accuracy
-from foldnet.growth.wander import follow, line_distance, other_places, rebuilt
 from foldnet.nets import ReLUNet
 
 from . import fold_utilization as runs

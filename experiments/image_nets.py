@@ -28,7 +28,6 @@ from foldbook import paths
 from foldnet import data as sets
 from foldnet.geometry.convnet import ConvNet
 from foldnet.nets import ReLUNet
-from foldnet.training.problem import one_of
 
 from ._pictures import CLASSES as OUTPUTS
 from ._pictures import AdamW, Pictures, Sgd, Training, dense_logits, drawn, logits, right, start
@@ -167,7 +166,8 @@ def _network(kind: str, arrays, prefix: str = "") -> ReLUNet | ConvNet:
 
 def networks(kind: str, data: str, optimizer: str) -> ReLUNet | ConvNet:
     """All runs as one batch `(5,)`, in full precision; `python -m experiments image_nets` makes them."""
-    one_of("optimizer", optimizer, OPTIMIZERS)
+    if optimizer not in OPTIMIZERS:
+        raise ValueError(f"optimizer is one of {', '.join(map(repr, OPTIMIZERS))}; got {optimizer!r}")
     path = folder() / f"{data}-{kind}.npz"
     if not path.is_file():
         raise sets.DataMissing(f"{path.name} is not in {path.parent}; `python -m experiments image_nets` makes it")

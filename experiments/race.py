@@ -45,9 +45,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from foldbook.chapters.race import METHODS, loss_name, mean_loss
 from foldbook.stored import Row
 from foldnet.data import digits
-from foldnet.growth.methods import METHODS, kind, loss
 from foldnet.growth.minibatches import Training
 from foldnet.growth.tasks import TASKS, one_hot
 from foldnet.growth.typical import accuracy
@@ -151,11 +151,11 @@ def race(task: str, method, lr: float, seeds, budget: int = BUDGET, where: str =
     inputs, out = x.shape[2], y.shape[2]
     nets = stack([ReLUNet.random((inputs, stages[0], out), seed=10_000 + seed) for seed in seeds]).to(where)
     rng = [np.random.default_rng([seed, 1]) for seed in seeds]
-    training = Training(nets, x, y, loss=kind(nets), lr=lr, batch_size=None)
+    training = Training(nets, x, y, loss=loss_name(nets), lr=lr, batch_size=None)
     spent, work, kept, course = 0, 0.0, [], []
 
     def note():
-        course.append((accuracy(nets, *given.test), loss(nets, x, y), work))
+        course.append((accuracy(nets, *given.test), mean_loss(nets, x, y), work))
 
     note()
     for stage, width in enumerate(stages):

@@ -18,10 +18,11 @@ import time
 import numpy as np
 import torch
 
+from foldbook.chapters.mnist import widths_after
 from foldnet.data import mnist
 from foldnet.growth.minibatches import Training
 from foldnet.growth.smooth import SmoothNet
-from foldnet.growth.tiny import Run, tiny, widths_after
+from foldnet.growth.tiny import Run, tiny
 from foldnet.growth.typical import accuracy
 
 from .runner import device

@@ -1,9 +1,9 @@
 """Small image sets, with checksums and a cache: MNIST, CIFAR-10 and the digits of scikit-learn.
 
->>> from foldbook.stored import stored
->>> run = stored("breakpoint_init")
->>> len(run.rows), run.rows[0].cell
-(12, {'width': 20, 'block': 0})
+>>> from foldnet.data import digits
+>>> images = digits()
+>>> images.x_train.shape, images.y_test.shape
+((1400, 64), (397,))
 """
 
 from __future__ import annotations

@@ -167,6 +167,27 @@ class Network:
         net.__dict__.update(self.__dict__, weights=tuple(weights), biases=tuple(biases))
         return net
 
+    @staticmethod
+    def _draw(sizes: Sequence[int], batch, init: str, seed: int, dtype) -> tuple[list[Tensor], list[Tensor]]:
+        """Random weights and biases of a network of these sizes, as `ReLUNet.random` describes them."""
+        batch = (batch,) if isinstance(batch, int) else tuple(batch)
+        if len(sizes) < 2 or min(sizes) < 1 or min(batch, default=1) < 1:
+            raise ValueError(
+                f"sizes need at least an input and an output, and no empty layer or batch; got {tuple(sizes)}, batch {batch}"
+            )
+        rng = np.random.default_rng(seed)
+        weights, biases = [], []
+        for i, o in pairwise(sizes):
+            if init == "torch":
+                weights.append(rng.uniform(-1, 1, (*batch, o, i)) / np.sqrt(i))
+                biases.append(rng.uniform(-1, 1, (*batch, o)) / np.sqrt(i))
+            elif init in ("he", "glorot"):
+                weights.append(rng.normal(size=(*batch, o, i)) * np.sqrt(2 / (i if init == "he" else i + o)))
+                biases.append(np.zeros((*batch, o)))
+            else:
+                raise ValueError(f"init is 'torch', 'he' or 'glorot'; got {init!r}")
+        return [torch.as_tensor(w, dtype=dtype) for w in weights], [torch.as_tensor(b, dtype=dtype) for b in biases]
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ReLUNet(Network):
@@ -241,19 +262,19 @@ class ReLUNet(Network):
     def from_sequential(cls, model: torch.nn.Sequential) -> ReLUNet:
         """The value of a `torch.nn.Sequential` of Linear layers with one kind of (Leaky)ReLU between them."""
         layers = list(model)
-        linear, between = layers[::2], layers[1::2]
+        linear, between = [m for m in layers[::2] if isinstance(m, torch.nn.Linear)], layers[1::2]
         leaks = {float(getattr(m, "negative_slope", 0.0)) for m in between}
         fits = (
             len(layers) % 2 == 1
-            and all(isinstance(m, torch.nn.Linear) for m in linear)
+            and len(linear) == len(between) + 1
             and all(isinstance(m, (torch.nn.ReLU, torch.nn.LeakyReLU)) for m in between)
             and len(leaks) <= 1
         )
         if not fits:
             names = ", ".join(type(m).__name__ for m in layers)
             raise ValueError(f"a Sequential of Linear, ReLU, Linear, ... (one leak for all) is needed; got {names}")
-        biases = [m.weight.new_zeros(m.out_features) if m.bias is None else m.bias.detach() for m in linear]  # ty: ignore[call-non-callable]
-        return cls([m.weight.detach() for m in linear], biases, leaks.pop() if leaks else 0.0)  # ty: ignore[call-non-callable]
+        biases = [m.weight.new_zeros(m.out_features) if m.bias is None else m.bias.detach() for m in linear]
+        return cls([m.weight.detach() for m in linear], biases, leaks.pop() if leaks else 0.0)
 
     @classmethod
     def random(
@@ -264,28 +285,7 @@ class ReLUNet(Network):
         `init` is `"torch"` (uniform on +-1/sqrt(fan-in), biases too: the default of torch.nn.Linear), `"he"` (normal, variance
         2/fan-in, no bias) or `"glorot"` (normal, variance 2/(fan-in + fan-out), no bias).
         """
-        return cls(*draw(sizes, batch, init, seed, dtype), leak)
-
-
-def draw(sizes: Sequence[int], batch, init: str, seed: int, dtype) -> tuple[list[Tensor], list[Tensor]]:
-    """Random weights and biases of a network of these sizes, as `ReLUNet.random` describes them."""
-    batch = (batch,) if isinstance(batch, int) else tuple(batch)
-    if len(sizes) < 2 or min(sizes) < 1 or min(batch, default=1) < 1:
-        raise ValueError(
-            f"sizes need at least an input and an output, and no empty layer or batch; got {tuple(sizes)}, batch {batch}"
-        )
-    rng = np.random.default_rng(seed)
-    weights, biases = [], []
-    for i, o in pairwise(sizes):
-        if init == "torch":
-            weights.append(rng.uniform(-1, 1, (*batch, o, i)) / np.sqrt(i))
-            biases.append(rng.uniform(-1, 1, (*batch, o)) / np.sqrt(i))
-        elif init in ("he", "glorot"):
-            weights.append(rng.normal(size=(*batch, o, i)) * np.sqrt(2 / (i if init == "he" else i + o)))
-            biases.append(np.zeros((*batch, o)))
-        else:
-            raise ValueError(f"init is 'torch', 'he' or 'glorot'; got {init!r}")
-    return [torch.as_tensor(w, dtype=dtype) for w in weights], [torch.as_tensor(b, dtype=dtype) for b in biases]
+        return cls(*cls._draw(sizes, batch, init, seed, dtype), leak)
 
 
 def stack(nets: Sequence[ReLUNet]) -> ReLUNet:

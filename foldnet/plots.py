@@ -59,7 +59,7 @@ def use() -> None:
 
 
 @contextmanager
-def style() -> Generator[None]:
+def _style() -> Generator[None]:
     """The book's look for the figures drawn inside the block; nothing outside it changes."""
     import matplotlib.pyplot as plt
 
@@ -77,7 +77,7 @@ def subplots(*args, **kwargs) -> tuple[Figure, Any]:
     """`matplotlib.pyplot.subplots` in the book's look, without leaving the figure open for the notebook to show again."""
     import matplotlib.pyplot as plt
 
-    with style():
+    with _style():
         fig, axes = plt.subplots(*args, **kwargs)
     plt.close(fig)
     return fig, axes
@@ -91,7 +91,7 @@ def image(fig, alt: str, fmt: str = "svg") -> str:
         raise ValueError(f"fmt is 'svg' or 'png'; got {fmt!r}")
     buffer = io.BytesIO()
     width = round(fig.get_figwidth() * 96)
-    with style():
+    with _style():
         fig.savefig(buffer, format=fmt, dpi=144, metadata={"Date" if fmt == "svg" else "Software": None})
     if fmt == "svg":
         source = "data:image/svg+xml," + urllib.parse.quote(_slim(buffer.getvalue().decode()), safe=" ;,/:=()'<>@!*+-._~?$")

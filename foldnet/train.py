@@ -20,7 +20,7 @@ from torch import Tensor
 from ._progress import bar
 from .engines.choice import Engine, engine_for
 from .nets import ReLUNet
-from .training.problem import Problem, checked
+from .training.problem import Problem
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,39 +64,36 @@ def fit(
     progress: bool = True,
     engine: str = "auto",
 ) -> Fit:
-    """Train every network of the batch: points `x` `(n, in)` or `(*batch, n, in)`, targets `y` `(n, out)` or `(*batch, n, out)`.
+    """Train every network of the batch by itself; what comes out does not depend, but for rounding, on those beside it.
 
-    `loss` is `"mse"` or `"bce"` (with logits), the mean over points and outputs, `"half_sum"`, half the sum of the squared errors
-    over points and outputs, or `"cross_entropy"` of a softmax over the outputs, the mean over points; its targets are
-    distributions, or class numbers `(n,)` or `(*batch, n)`. `optimizer` is `"gd"` (full batch), `"sgd"` (mini-batches) or
-    `"adam"` (either); `lr` is one number or one for each network. A network is frozen at the first epoch at which its full-data
-    loss is <= `until` (or `until(outputs, y)` is true for it), and when its loss is no longer finite. `record(net)` gives a
-    tensor or a dict of them, at epochs 0, `every` (by default a hundredth of all), 2 `every`, ... and the last. Mini-batches
-    follow one permutation an epoch, drawn from `numpy.random.default_rng(seed)` and shared by all networks, so no result depends,
-    but for rounding, on the networks trained beside it. `engine` is `"auto"`, `"torch"`, `"fused"` (CPU) or `"cuda"`; `progress`
-    shows a bar.
+    `net`: one network or a batch.
+    `x`: points `(n, in)` for all networks or `(*batch, n, in)` for each its own.
+    `y`: targets `(n, out)` or `(*batch, n, out)`; for `"cross_entropy"` distributions, or class numbers `(n,)` or `(*batch, n)`.
+    `loss`: `"mse"` or `"bce"` (with logits), the mean over points and outputs; `"half_sum"`, half the sum of the squared errors;
+    `"cross_entropy"` of a softmax over the outputs, the mean over points.
+    `optimizer`: `"gd"` (full batch), `"sgd"` (mini-batches) or `"adam"` (either).
+    `lr`: the learning rate, one number or one for each network.
+    `epochs`: how many times all points are gone through.
+    `batch_size`: the points of a mini-batch; None takes all of them.
+    `until`: freeze a network at the first epoch at which its loss on all data is at most this number, or at which
+    `until(outputs, y)` is true for it. A network whose loss is no longer finite is frozen in any case.
+    `record`: `record(net)` gives a tensor or a dict of them, kept in `Fit.recorded`.
+    `every`: record and keep the loss at epochs 0, `every`, 2 `every`, ... and the last; by default a hundredth of all epochs.
+    `seed`: mini-batches follow one permutation an epoch, drawn from `numpy.random.default_rng(seed)`, the same for all networks.
+    `progress`: show a bar.
+    `engine`: `"torch"`, `"fused"` (CPU) or `"cuda"`; `"auto"` takes the one that is fastest here.
     """
     when = {"epochs": epochs, "every": every, "until": until}
-    problem = checked(net, x, y, loss=loss, optimizer=optimizer, lr=lr, batch_size=batch_size, seed=seed, **when)
+    problem = Problem.checked(net, x, y, loss=loss, optimizer=optimizer, lr=lr, batch_size=batch_size, seed=seed, **when)
     runner = engine_for(problem, engine)
     shape = net.batch_shape
 
     def current() -> ReLUNet:
         return net.with_vector(runner.vector().reshape(*shape, -1))
 
-    losses, records = [], []
-    with bar(problem.epochs, progress) as shown:
-        for epoch, count in _chunks(problem, runner, stop_at_marks=record is not None):
-            if record is not None and problem.marked(epoch):
-                records.append(_named(record(current())))
-            losses += runner.advance(count)
-            if shown is not None:
-                shown.update(min(count, problem.epochs - shown.n))  # the last look is no epoch
     marks = [*range(0, problem.epochs, problem.every), problem.epochs]
-    # once no network runs, nothing changes any more
-    losses += [runner.losses()] * (len(marks) - len(losses))
-    if record is not None and len(records) < len(marks):
-        records += [_named(record(current()))] * (len(marks) - len(records))
+    look = None if record is None else lambda: _named(record(current()))
+    losses, records = _advance(problem, runner, len(marks), look, progress)
     history, stops = torch.stack(losses).double().reshape(-1, *shape), runner.stops().reshape(shape)
     diverged = ~history[-1].isfinite()
     return Fit(
@@ -109,6 +106,23 @@ def fit(
         diverged=diverged,
         engine=runner.name,
     )
+
+
+def _advance(problem: Problem, runner: Engine, marks: int, look: Callable | None, progress: bool) -> tuple[list, list]:
+    """Train to the end: the losses at all marks, and what `look` sees there."""
+    losses, records = [], []
+    with bar(problem.epochs, progress) as shown:
+        for epoch, count in _chunks(problem, runner, stop_at_marks=look is not None):
+            if look is not None and problem.marked(epoch):
+                records.append(look())
+            losses += runner.advance(count)
+            if shown is not None:
+                shown.update(min(count, problem.epochs - shown.n))  # the last look is no epoch
+    # once no network runs, nothing changes any more
+    losses += [runner.losses()] * (marks - len(losses))
+    if look is not None and len(records) < marks:
+        records += [look()] * (marks - len(records))
+    return losses, records
 
 
 def _chunks(problem: Problem, runner: Engine, stop_at_marks: bool):

@@ -13,7 +13,8 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from ..training.problem import Problem, one_of
+from .._checks import one_of
+from ..training.problem import Problem
 from ._cuda_plan import best_layout, epoch_time
 
 ENGINES = ("auto", "torch", "fused", "cuda")
@@ -47,24 +48,24 @@ def engine_for(problem: Problem, name: str = "auto") -> Engine:
     """The engine asked for, ready to train; "auto" takes fused on a CPU and cuda on a GPU where they can run and pay."""
     one_of("engine", name, ENGINES)
     if name == "auto":
-        if fused_obstacle(problem) is None and fused_pays(problem):
+        if _fused_obstacle(problem) is None and _fused_pays(problem):
             return _fused(problem)
-        if cuda_obstacle(problem) is None and cuda_pays(problem):
+        if _cuda_obstacle(problem) is None and _cuda_pays(problem):
             return _cuda(problem)
         return _torch(problem)
     if name == "fused":
-        if obstacle := fused_obstacle(problem):
+        if obstacle := _fused_obstacle(problem):
             raise ValueError(f"the fused engine trains float32 or float64 networks on the CPU; here {obstacle}")
         return _fused(problem, required=True)
     if name == "cuda":
-        if obstacle := cuda_obstacle(problem):
+        if obstacle := _cuda_obstacle(problem):
             raise ValueError(f"the cuda engine trains small float32 or float64 networks on a GPU; here {obstacle}")
         return _cuda(problem, required=True)
     return _torch(problem)
 
 
 def _torch(problem: Problem) -> Engine:
-    from .torch_engine import TorchEngine
+    from ._torch_engine import TorchEngine
 
     return TorchEngine(problem)
 
@@ -72,7 +73,7 @@ def _torch(problem: Problem) -> Engine:
 def _fused(problem: Problem, required: bool = False) -> Engine:
     """The fused engine; without numba torch takes over, unless it is `required`."""
     try:
-        from .fused import FusedEngine
+        from ._fused import FusedEngine
     except ImportError as error:
         if required:
             raise ValueError(f"the fused engine needs numba, which cannot be imported here: {error}") from None
@@ -82,8 +83,8 @@ def _fused(problem: Problem, required: bool = False) -> Engine:
 
 def _cuda(problem: Problem, required: bool = False) -> Engine:
     """The cuda engine; where its kernel cannot be made torch takes over, unless it is `required`."""
+    from ._cuda import CudaEngine
     from ._nvrtc import KernelError
-    from .cuda import CudaEngine
 
     try:
         return CudaEngine(problem)
@@ -93,12 +94,12 @@ def _cuda(problem: Problem, required: bool = False) -> Engine:
         return _torch(problem)
 
 
-def fused_obstacle(problem: Problem) -> str | None:
+def _fused_obstacle(problem: Problem) -> str | None:
     """What keeps the fused engine from this problem."""
     return _obstacle(problem, "cpu")
 
 
-def cuda_obstacle(problem: Problem) -> str | None:
+def _cuda_obstacle(problem: Problem) -> str | None:
     """What keeps the cuda engine from this problem."""
     return _obstacle(problem, "cuda") or (None if best_layout(problem) else f"a {problem.net} is too large for it")
 
@@ -111,7 +112,7 @@ def _obstacle(problem: Problem, device: str) -> str | None:
     return "until is a function" if callable(problem.until) else None
 
 
-def fused_pays(problem: Problem) -> bool:
+def _fused_pays(problem: Problem) -> bool:
     """Whether the fused engine saves more than the second it needs to start, by the rates measured in benchmarks/README.md.
 
     It computes 64 networks at a time whether they are there or not, so a lone network must be small; wide layers, on the other
@@ -127,7 +128,7 @@ def fused_pays(problem: Problem) -> bool:
     return problem.epochs * (plain - fused) > 1
 
 
-def cuda_pays(problem: Problem) -> bool:
+def _cuda_pays(problem: Problem) -> bool:
     """Whether the cuda engine saves more than it takes to compile its kernel, by what was measured on an H200.
 
     As for the fused engine the GPU at hand does not count, and mini-batches go there only where asked for.

@@ -29,7 +29,7 @@ from ._nvrtc import kernel
 POINTERS = ("x", "y", "squares", "scaled", "scale", "data", "noise", "pace")
 
 
-class Task(ctypes.Structure):
+class _Task(ctypes.Structure):
     """What the kernel is given; the structure of the same name in its text says what is what."""
 
     _fields_ = (
@@ -76,5 +76,5 @@ def play(
     if not all(t.is_contiguous() and t.dtype == x.dtype for t in tensors.values()):
         raise ValueError("the kernel reads contiguous tensors of one dtype")
     where = {name: tensor.data_ptr() for name, tensor in tensors.items()}
-    start(Task(**where, **how, seeds=seeds, steps=steps, ridge=ridge, guarded=guarded, inner=inner), len(x), 2 * batch)
+    start(_Task(**where, **how, seeds=seeds, steps=steps, ridge=ridge, guarded=guarded, inner=inner), len(x), 2 * batch)
     count += steps

@@ -1,10 +1,16 @@
 """How far to go along a direction that theory gives only at first order: a line search that never makes things worse.
 
->>> import torch
->>> from foldnet.growth.amplitude import line_search
->>> found = line_search(lambda a: (a - 3.0) ** 2, torch.zeros(1, dtype=torch.float64))
->>> round(float(found.amplitude), 2)
-3.0
+>>> from foldnet.growth.amplitude import best_amplitude
+>>> from foldnet.growth.neurons import optimal_neurons, with_neurons
+>>> from foldnet.nets import ReLUNet
+>>> x, y = [[0.0, 1.0], [1.0, 0.0], [1.0, 1.0], [0.0, 0.0]], [[1.0], [2.0], [3.0], [0.0]]
+>>> net = ReLUNet.random((2, 1, 1), seed=0)
+>>> new = optimal_neurons(net, 0, x, y, k=1)
+>>> found = best_amplitude(net, 0, new, x, y)
+>>> bool(found.loss < found.start)
+True
+>>> with_neurons(net, 0, new, found.amplitude).sizes
+(2, 2, 1)
 """
 
 from __future__ import annotations
@@ -17,10 +23,9 @@ from torch import Tensor
 
 from ..nets import Network
 from ..training.losses import point_losses
-from ..training.problem import data
-from .expressivity import onward
-from .moments import affine
-from .neurons import NewNeurons, around
+from ..training.problem import checked_data
+from ._passes import affine, around, onward
+from .neurons import NewNeurons
 
 GOLDEN = 0.6180339887498949
 
@@ -34,7 +39,7 @@ class Amplitude:
     start: Tensor
 
 
-def line_search(loss_of: Callable[[Tensor], Tensor], zero: Tensor, least=2.0**-14, most=2.0**10, refine: int = 20) -> Amplitude:
+def _line_search(loss_of: Callable[[Tensor], Tensor], zero: Tensor, least=2.0**-14, most=2.0**10, refine: int = 20) -> Amplitude:
     """The amplitude between 0 and twice `most` with the smallest loss, for each network by itself; the same on every call.
 
     `loss_of` maps amplitudes `(*batch,)` to losses `(*batch,)`; `zero` are zeros of that shape. First `least`, doubled up to
@@ -76,23 +81,32 @@ def line_search(loss_of: Callable[[Tensor], Tensor], zero: Tensor, least=2.0**-1
 def best_amplitude(
     net: Network, layer: int, new: NewNeurons, x, y, loss: str | Callable = "mse", split: float = 1.0, update=None, **search
 ) -> Amplitude:
-    """The amplitude with which `with_neurons(net, layer, new, amplitude, split=split)` has the smallest mean loss on the points.
+    """The amplitude with which `with_neurons(net, layer, new, amplitude, update, split)` has the smallest mean loss.
 
-    `update="only"` searches the amplitude of the old weights' best move instead, without new neurons; a number or tensor
-    `(*batch,)` is that amplitude, applied already. Only what lies beyond the layer is computed again at each look.
+    `net`, `layer`, `new`: as in `with_neurons`.
+    `x`, `y`, `loss`: points, targets and loss, as in `desired_update`; they need not be those the neurons were fitted to.
+    `split`: how both sides of a neuron share the amplitude, as in `with_neurons`.
+    `update`: None moves the old weights by the same amplitude. A number or `(*batch,)` is the amplitude of their move, applied
+    already. `"only"` searches the amplitude of their move, without new neurons.
+    `search`: `least`, `most` and `refine`: amplitudes from `least`, doubled up to `most`, then so many steps of a golden section.
+
+    Only what lies beyond the layer is computed again at each look.
     """
     if isinstance(update, str) and update != "only":
         raise ValueError(f"update is 'only', an amplitude, or None; got {update!r}")
-    x, y = data(net, x, y, loss)
+    x, y = checked_data(net, x, y, loss)
     below, here, z = around(net, layer, x)
     move = affine(here, new.update.weights, new.update.bias)
     reads = affine(below, new.incoming, new.bias)
-    if update is not None and not isinstance(update, str):
+    only = isinstance(update, str)
+    if not only and update is not None:
         z = z + torch.as_tensor(update, dtype=net.dtype, device=net.device)[..., None, None] * move
 
     def loss_of(amplitude: Tensor) -> Tensor:
         g = amplitude[..., None, None]
-        added = g * move if update == "only" else net.activate(reads * g**split) @ (new.outgoing * g ** (1 - split)).mT
-        return point_losses(onward(net, layer + 1, z + added), y, loss).mean(-1)
+        here = z + g * move if only or update is None else z
+        if not only:
+            here = here + net.activate(reads * g**split) @ (new.outgoing * g ** (1 - split)).mT
+        return point_losses(onward(net, layer + 1, here), y, loss).mean(-1)
 
-    return line_search(loss_of, torch.zeros(net.batch_shape, dtype=net.dtype, device=net.device), **search)
+    return _line_search(loss_of, torch.zeros(net.batch_shape, dtype=net.dtype, device=net.device), **search)

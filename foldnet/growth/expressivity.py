@@ -17,9 +17,9 @@ import torch
 from torch import Tensor
 
 from ..nets import Network
-from ..training.losses import point_losses
-from ..training.problem import data
-from .moments import SecondMoment, affine, cross, moment_of
+from ..training.problem import checked_data
+from ._passes import affine, goal_at
+from .moments import SecondMoment, cross_products
 
 
 def layer_inputs(net: Network, x) -> list[Tensor]:
@@ -30,30 +30,16 @@ def layer_inputs(net: Network, x) -> list[Tensor]:
 def desired_update(net: Network, layer: int, x, y, loss: str | Callable = "mse") -> Tensor:
     """The change `(*batch, n, width)` each point asks of the preactivations of affine layer `layer`: v_goal with step size 1.
 
-    Minus the gradient of the point's own loss, by back-propagation; layer 0 is the first, the last one gives the outputs.
-    `loss` is `"mse"`, `"bce"` (with logits), `"cross_entropy"` or a function of outputs and y that returns `(*batch, n)`.
-    (S1-def-v-goal)
+    Minus the gradient of the point's own loss, by back-propagation. (S1-def-v-goal)
+
+    `layer`: 0 is the first, the last one gives the outputs.
+    `x`, `y`: points and targets, as `fit` takes them.
+    `loss`: a name of `fit`'s, or a function of outputs and y that returns `(*batch, n)`.
     """
     if not 0 <= layer < len(net.weights):
         raise ValueError(f"affine layers of a {net} are numbered 0 to {len(net.weights) - 1}; got {layer}")
-    x, y = data(net, x, y, loss)
+    x, y = checked_data(net, x, y, loss)
     return goal_at(net, layer, net.layers(x)[layer], y, loss)
-
-
-def goal_at(net: Network, layer: int, z: Tensor, y: Tensor, loss: str | Callable) -> Tensor:
-    """`desired_update` at preactivations that are known already."""
-    with torch.enable_grad():
-        z = z.detach().requires_grad_()
-        outputs = onward(net, layer, z)
-        (gradient,) = torch.autograd.grad(-point_losses(outputs, y, loss).sum(), z)
-    return gradient
-
-
-def onward(net: Network, layer: int, z: Tensor) -> Tensor:
-    """The outputs that preactivations `z` of affine layer `layer` lead to."""
-    for w, b in zip(net.weights[layer + 1 :], net.biases[layer + 1 :]):
-        z = affine(net.activate(z), w, b)
-    return z
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,10 +55,24 @@ class Update:
     inputs: Tensor
     gain: Tensor
 
+    @classmethod
+    def zero(cls, inputs: Tensor, goal: Tensor) -> Update:
+        """The layer of `best_update` left as it is."""
+        batch, out = goal.shape[:-2], goal.shape[-1]
+        return cls(goal.new_zeros(*batch, out, inputs.shape[-1]), goal.new_zeros(*batch, out), inputs, goal.new_zeros(batch))
+
     @property
     def move(self) -> Tensor:
         """The change of the preactivations at the points, `(*batch, n, out)`."""
         return affine(self.inputs, self.weights, self.bias)
+
+    def applied(self, net: Network, layer: int, amplitude) -> Network:
+        """The network with affine layer `layer` changed by `amplitude`, a number or `(*batch,)`, times this update."""
+        amplitude = torch.as_tensor(amplitude, dtype=net.dtype, device=net.device)[..., None]
+        weights, biases = list(net.weights), list(net.biases)
+        weights[layer] = weights[layer] + amplitude[..., None] * self.weights
+        biases[layer] = biases[layer] + amplitude * self.bias
+        return net.with_layers(weights, biases)
 
     def rest(self, goal: Tensor) -> Tensor:
         """What the move leaves of a goal."""
@@ -84,20 +84,15 @@ class Update:
 def best_update(inputs: Tensor, goal: Tensor, moment: SecondMoment | None = None) -> Update:
     """The change of a layer that reads `inputs` `(*batch, n, in)` which comes closest to `goal` `(*batch, n, out)`.
 
-    Least squares, the paper's Proposition 3.1: dW = V_goal B' (B B')^+. (S1-prop-3.1)
+    Least squares, the paper's Proposition 3.1: dW = V_goal B' (B B')^+. (S1-prop-3.1) `moment` is the second moment of the
+    inputs, where it is known already.
     """
-    moment = moment or moment_of(inputs)
+    moment = moment or SecondMoment.of(inputs)
     n = goal.shape[-2]
-    asked = cross(inputs, goal) / n
+    asked = cross_products(inputs, goal) / n
     change = moment.weights(moment.whiten(asked)).mT
     weights, bias = change[..., :-1], change[..., -1]
     return Update(weights, bias, inputs, (change * asked.mT).sum((-2, -1)))
-
-
-def no_update(inputs: Tensor, goal: Tensor) -> Update:
-    """The layer of `best_update` left as it is."""
-    batch, out = goal.shape[:-2], goal.shape[-1]
-    return Update(goal.new_zeros(*batch, out, inputs.shape[-1]), goal.new_zeros(*batch, out), inputs, goal.new_zeros(batch))
 
 
 def tangent(net: Network, layer: int, x) -> Tensor:
@@ -111,7 +106,7 @@ def tangent(net: Network, layer: int, x) -> Tensor:
     return torch.func.jacrev(lambda p: net.with_vector(p).layers(x)[layer].flatten())(net.vector().detach())
 
 
-def project(goal: Tensor, span: Tensor) -> Tensor:
+def projection(goal: Tensor, span: Tensor) -> Tensor:
     """The orthogonal projection of `goal` `(m,)` onto the columns of `span` `(m, p)`: the best move v*."""
     vectors, singular, _ = torch.linalg.svd(span, full_matrices=False)
     vectors = vectors[:, singular > len(span) * torch.finfo(span.dtype).eps * singular[0]]
@@ -121,7 +116,9 @@ def project(goal: Tensor, span: Tensor) -> Tensor:
 def lack_of_expressivity(net: Network, layer: int, x, y, loss: str | Callable = "mse", free: str = "layer") -> Tensor:
     """How far the desired update of a layer is from what the network can do: a sum of squares over points and neurons.
 
-    `free="layer"` lets the weights of that layer alone change (any batch), `"all"` those of every layer (one network).
+    `layer`, `x`, `y`, `loss`: as in `desired_update`.
+    `free`: `"layer"` lets the weights of that layer alone change (any batch), `"all"` those of every layer (one network).
+
     (S1-def-3.1-lack)
     """
     goal = desired_update(net, layer, x, y, loss)
@@ -129,4 +126,4 @@ def lack_of_expressivity(net: Network, layer: int, x, y, loss: str | Callable = 
         return best_update(layer_inputs(net, x)[layer], goal).rest(goal).square().sum((-2, -1))
     if free != "all":
         raise ValueError(f"free is 'layer' or 'all'; got {free!r}")
-    return (goal.flatten() - project(goal.flatten(), tangent(net, layer, x))).square().sum()
+    return (goal.flatten() - projection(goal.flatten(), tangent(net, layer, x))).square().sum()

@@ -18,10 +18,10 @@ from torch import Tensor
 
 from ..nets import ReLUNet
 from ..train import fit
-from ..training.problem import data
+from ._labels import labels
 from .folding import Fold, fold, grow
 from .tasks import one_hot
-from .typical import accuracy, labels
+from .typical import accuracy
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,9 +65,14 @@ def grow_by_folding(
 ) -> Growth:  # fmt: skip
     """Train and fold in turns (S0-alg-grow-by-folding), one network or a batch of them with shared data and labels `(n,)`.
 
-    A network stops as soon as its training accuracy is at least `target`, its last `patience` folds together raised it by less
-    than `gain`, or it has `most` hidden units. A batch goes on until the last network stops; `stop` says where each would have.
-    Training is full-batch Adam on the cross-entropy of each output. The slides' deepening is `deepen`, left to the caller.
+    `most`: stop a network that has so many hidden units.
+    `target`: stop a network whose training accuracy is at least this.
+    `gain`, `patience`: stop a network whose last `patience` folds together raised the accuracy by less than `gain`.
+    `epochs`, `lr`: of each training, full-batch Adam on the cross-entropy of each output.
+    `size`, `seed`: of each fold, as in `fold`.
+
+    A batch goes on until the last network stops; `Growth.stop` says where each would have. The slides' deepening is `deepen`,
+    left to the caller.
     """
     if most < net.sizes[1] or patience < 1:
         raise ValueError(f"most is at least the {net.sizes[1]} units there are, patience at least 1; got {most} and {patience}")
@@ -114,37 +119,3 @@ def deepen(net: ReLUNet) -> ReLUNet:
         weights=(*net.weights[:-1], identity, net.weights[-1]),
         biases=(*net.biases[:-1], nothing, net.biases[-1]),
     )
-
-
-def fit_normalised(net, x, y, epochs: int, lr: float = 1e-2, normalise: bool = True) -> ReLUNet:
-    """Train with batch normalisation before every ReLU, and return it folded into plain weights (S0-find-dead-layer).
-
-    Each preactivation is shifted and scaled to mean 0 and variance 1 over the whole data, then given a learned scale (1 at
-    first) and shift (0). With `normalise=False` the same loop trains the plain network. Labels `(n,)`; Adam, cross-entropy.
-    """
-    x, targets = data(net, x, y, "cross_entropy")
-    weights = [w.clone().requires_grad_() for w in net.weights]
-    shifts = [b.clone() if not normalise or b is net.biases[-1] else torch.zeros_like(b) for b in net.biases]
-    shifts = [b.requires_grad_() for b in shifts]
-    gains = [torch.ones_like(b).requires_grad_() for b in net.biases[:-1]]
-    optimizer = torch.optim.Adam([*weights, *shifts, *(gains if normalise else [])], lr=lr)
-
-    def folded():
-        """Weights and biases of the plain network that computes the same on these data."""
-        h, plain = x, []
-        for w, gain, shift in zip(weights[:-1], gains, shifts[:-1]):
-            if normalise:
-                z = h @ w.mT
-                scale = gain / (z.var(-2, correction=0) + 1e-5).sqrt()
-                w, shift = scale.unsqueeze(-1) * w, shift - scale * z.mean(-2)
-            plain.append((w, shift))
-            h = net.activate(h @ w.mT + shift.unsqueeze(-2))
-        return [*plain, (weights[-1], shifts[-1])], h @ weights[-1].mT + shifts[-1].unsqueeze(-2)
-
-    for _ in range(epochs):
-        optimizer.zero_grad()
-        output = folded()[1]
-        torch.nn.functional.binary_cross_entropy_with_logits(output, targets.expand_as(output), reduction="sum").backward()
-        optimizer.step()
-    plain = folded()[0]
-    return replace(net, weights=tuple(w.detach() for w, _ in plain), biases=tuple(b.detach() for _, b in plain))

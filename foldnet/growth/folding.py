@@ -19,7 +19,8 @@ from torch import Tensor
 
 from ..geometry.boundaries import hyperplane, logits, project
 from ..nets import ReLUNet
-from .typical import labels, losses, predictions, typical
+from ._labels import labels
+from .typical import class_losses, predictions, typical_mistake
 from .widen import widen
 
 FLAT = 1e-12  # a boundary normal shorter than this, relative to the weights, is no normal
@@ -48,17 +49,6 @@ class Fold:
     flat: Tensor
 
 
-def dead(net, x) -> Tensor:
-    """Which hidden neurons are inactive at every point, `(*batch, hidden)`."""
-    return ~net.pattern(x).any(-2)
-
-
-def fold_neuron(net, x, y, seed: int = 0, size: float = 0.1, **options) -> tuple[Tensor, Tensor, Tensor]:
-    """What `widen(net, 0, ...)` needs for one fold in each network: incoming `(*batch, 1, in)`, bias, outgoing; see `fold`."""
-    found = fold(net, x, y, seed=seed, size=size, **options)
-    return found.incoming, found.bias, found.outgoing
-
-
 def grow(net: ReLUNet, found: Fold) -> ReLUNet:
     """The network (or batch) with the neuron of a fold added to its hidden layer."""
     return widen(net, 0, found.incoming, found.bias, found.outgoing)
@@ -68,11 +58,15 @@ def grow(net: ReLUNet, found: Fold) -> ReLUNet:
 def fold(net, x, y, seed: int = 0, size: float = 0.1, angle: float = np.pi / 4, clusters: int = 5) -> Fold:
     """The neuron that folds the boundary behind a typical mistake, for one shallow network or each of a batch.
 
-    Points `(n, in)` or `(*batch, n, in)`; labels as in `typical.labels`. The neuron's weights point `angle` away from the normal
-    w towards u, on the side of x_t; they are as long as the old ones on average; the bias puts the neuron's zero on x_f. The
-    outgoing weights raise the true class and lower the predicted one, so little that no output changes by more than `size` on
-    the data; `size=0` changes nothing. Two fallbacks: without a mistake, the instance of the highest loss is folded against its
-    strongest rival; without a normal (a dead layer, a flat segment), the nearest instance of the predicted class shows the way.
+    `x`, `y`: points `(n, in)` or `(*batch, n, in)`, and labels as in `typical_mistake`.
+    `seed`, `clusters`: of the search for a typical mistake x_t.
+    `size`: the outgoing weights raise the true class and lower the predicted one, so little that no output changes by more than
+    this on the data; 0 changes nothing.
+    `angle`: the neuron's weights point this far away from the normal w towards u, on the side of x_t. They are as long as the
+    old ones on average; the bias puts the neuron's zero on x_f.
+
+    Two fallbacks: without a mistake, the instance of the highest loss is folded against its strongest rival; without a normal (a
+    dead layer, a flat segment), the nearest instance of the predicted class shows the way.
     """
     if len(net.weights) != 2 or net.sizes[0] < 2:
         raise ValueError(f"a fold needs one hidden layer and at least two inputs; got a {net}")
@@ -127,8 +121,8 @@ def _fold(nets, x: Tensor, y: Tensor, seed: int, size: float, angle: float, clus
 def _instance(net, x: Tensor, y: Tensor, clusters: int, seed: int) -> int:
     """A typical mistake; where there is none, the instance of the highest loss."""
     if (predictions(net, x) == y).all():
-        return int(losses(net, x, y).argmax())
-    return typical(net, x, y, clusters, seed=seed)
+        return int(class_losses(net, x, y).argmax())
+    return typical_mistake(net, x, y, clusters, seed=seed)
 
 
 def _rival(z: Tensor, true: Tensor) -> Tensor:

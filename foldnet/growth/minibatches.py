@@ -22,21 +22,27 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
+from .._checks import flat_batch, one_of
 from ..nets import Network
 from ..training.adam import BETAS, adam
 from ..training.capture import captured
-from ..training.gradient import Flat
+from ..training.gradient import FlatNetworks
 from ..training.losses import LOSSES, output_gradient
-from ..training.problem import data, flat, one_of
+from ..training.problem import checked_data
 
 
 class Training:
     """Adam on minibatches, for every network of a batch `(B,)`, each with its own order of the data; any kind of `Network`.
 
     The state is the subject here: `net` is the networks of now, `train` goes on, and `become` exchanges them for wider ones.
-    Points, targets and `loss` as in `fit`; `batch_size=None` takes all points in every step. Points that do not fill a last
-    minibatch are left out of that epoch. Network b draws its orders from `numpy.random.default_rng([seeds[b], epoch])`, so it
-    trains the same alone as beside others. On a GPU one step is captured as a CUDA graph and replayed.
+
+    `x`, `y`, `loss`: points, targets and the name of a loss, as in `fit`.
+    `lr`, `betas`: the learning rate of Adam and the decay of its averages.
+    `batch_size`: points that do not fill a last minibatch are left out of that epoch; None takes all points in every step.
+    `seeds`: network b draws its orders from `numpy.random.default_rng([seeds[b], epoch])`, so it trains the same alone as beside
+    others.
+
+    On a GPU one step is captured as a CUDA graph and replayed.
     """
 
     def __init__(
@@ -49,7 +55,7 @@ class Training:
         if len(self.seeds) != net.batch_shape[0]:
             raise ValueError(f"{net.batch_shape[0]} networks need as many seeds; got {len(self.seeds)}")
         one_of("loss", loss, LOSSES)  # a function would have no slope here
-        self.x, self.y = (flat(value, net) for value in data(net, x, y, loss))
+        self.x, self.y = (flat_batch(value, net) for value in checked_data(net, x, y, loss))
         self.points = self.x.shape[1]
         self.whole, self.batch_size = batch_size is None, self.points if batch_size is None else batch_size
         if not 1 <= self.batch_size <= self.points:
@@ -80,7 +86,7 @@ class Training:
             if any(new < old for old, new in zip(before.sizes, net.sizes)):
                 raise ValueError(f"networks grow in training; {net} has a narrower layer than {before}")
             *self.memory, self.age = (_with_room(before.with_vector(part), net) for part in (*self.memory, self.age))
-        self.nets, self._graph = Flat(net, net.vector().detach().clone()), None
+        self.nets, self._graph = FlatNetworks(net, net.vector().detach().clone()), None
 
     def prepare(self) -> None:
         """On a GPU, capture the step of the networks as they are; elsewhere nothing."""
@@ -102,7 +108,7 @@ class Training:
                 self._graph.replay()
             self.done += 1
 
-    def at(self, numbers: Tensor, nets: slice = slice(None)) -> tuple[Tensor, Tensor]:
+    def select(self, numbers: Tensor, nets: slice = slice(None)) -> tuple[Tensor, Tensor]:
         """The points `(B, k, in)` of these numbers `(B, k)`, and their targets; of some of the networks only."""
         row = torch.arange(len(numbers), device=numbers.device).unsqueeze(-1)
         x, y = (value[row[nets] if len(value) > 1 else 0, numbers[nets]] for value in (self.x, self.y))
@@ -114,7 +120,7 @@ class Training:
         return torch.from_numpy(np.stack(orders)).view(self.order.shape)
 
     def _step(self) -> None:
-        x, y = (self.x, self.y) if self.whole else self.at(self.order.index_select(1, self.place).squeeze(1))
+        x, y = (self.x, self.y) if self.whole else self.select(self.order.index_select(1, self.place).squeeze(1))
         reads, gives = self.nets.forward(x)
         gradient = self.nets.backward(reads, gives, output_gradient(gives[-1], y, self.loss))
         self.age += 1

@@ -1,20 +1,20 @@
 """Second moments of a layer's inputs, factored once and used again, and the linear algebra of growth around them.
 
 >>> import torch
->>> from foldnet.growth.moments import moment_of
->>> int(moment_of(torch.tensor([[1.0, 0.0], [2.0, 0.0]]).double()).rank)
+>>> from foldnet.growth.moments import SecondMoment
+>>> int(SecondMoment.of(torch.tensor([[1.0, 0.0], [2.0, 0.0]]).double()).rank)
 2
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-from ..training.problem import finite
+from .._checks import finite
+from ._passes import column_sums
 
 STRIP = 112  # columns at a time in `gram`; 64 and 196 are no faster
 
@@ -32,6 +32,55 @@ class SecondMoment:
     factor: Tensor
     rank: Tensor
     live: Tensor | None = None
+
+    @classmethod
+    def of(cls, inputs: Tensor, tolerance: float | None = None) -> SecondMoment:
+        """The factored second moment of inputs `(*batch, n, in)`.
+
+        By Cholesky where S is safely definite, inputs that are always 0 aside. Elsewhere an input is constant or a combination of
+        others: then by the eigenvectors of S with unit diagonal, but for those whose eigenvalue is below `tolerance` (by default
+        the rounding error) times the largest. WW' is a generalized inverse of S, and what is fitted does not depend on which.
+        """
+        n, size = inputs.shape[-2], inputs.shape[-1] + 1
+        limit = 10 * size * torch.finfo(inputs.dtype).eps if tolerance is None else tolerance
+        if n < size:  # few points: their singular vectors, without squaring
+            rows = with_one(inputs) / n**0.5
+            finite(inputs=rows)
+            scale = _positive(rows.square().sum(-2).sqrt())
+            _, singular, vectors = torch.linalg.svd(rows / scale.unsqueeze(-2), full_matrices=False)
+            return _truncated(singular.square(), vectors.mT, scale, limit)
+        s = gram(inputs) / n
+        if not s.isfinite().all():
+            finite(inputs=inputs, second_moments=s)
+        live = s.diagonal(dim1=-2, dim2=-1) > 0
+        scale = _positive(s.diagonal(dim1=-2, dim2=-1).sqrt())
+        s = s / (scale.unsqueeze(-1) * scale.unsqueeze(-2))
+        s.diagonal(dim1=-2, dim2=-1).fill_(1.0)  # an input that is always 0 is set aside: its own variable, dropped below
+        factor, failed = torch.linalg.cholesky_ex(s)
+        # the square of a diagonal entry is the share of an input that the inputs before it leave unexplained
+        bad = (failed > 0) | ~(factor.diagonal(dim1=-2, dim2=-1).amin(-1).square() > max(limit, 1e-10))
+        factor, rank = factor * scale.unsqueeze(-1), live.sum(-1)
+        if not bad.any():
+            return cls(factor, rank, live)
+        whitening = cls(factor, rank, live).whitening
+        rest = _truncated(*torch.linalg.eigh(s[bad]), scale[bad], limit)
+        whitening[bad] = rest.factor * live[bad].unsqueeze(-1)
+        rank[bad] = rest.rank - (~live[bad]).sum(-1)
+        return cls(whitening, rank)
+
+    @classmethod
+    def with_ridge(cls, inputs: Tensor, share: float) -> SecondMoment:
+        """The factored second moment of inputs `(B, n, in)` with `share` of its mean diagonal added to the diagonal.
+
+        An input that is seldom other than 0, as a pixel at the margin, then counts for little. Without the ridge least squares
+        gives it a large weight, which fits the few points that show it and is wrong on all others.
+        """
+        s = gram(inputs) / inputs.shape[-2]
+        one = torch.eye(s.shape[-1], dtype=s.dtype, device=s.device)
+        extra = share * s.diagonal(dim1=-2, dim2=-1)[..., :-1].mean(-1)
+        factor = torch.linalg.cholesky(s + extra[..., None, None] * one)
+        live = torch.ones_like(s[..., 0], dtype=torch.bool)
+        return cls(factor, live.sum(-1), live)
 
     @property
     def inputs(self) -> int:
@@ -56,91 +105,12 @@ class SecondMoment:
         return torch.linalg.solve_triangular(self.factor.mT, directions, upper=True) * self.live.unsqueeze(-1)
 
 
-def moment_of(inputs: Tensor, tolerance: float | None = None) -> SecondMoment:
-    """The factored second moment of inputs `(*batch, n, in)`.
-
-    Cholesky where S is safely definite, inputs that are always 0 aside. Where it is not (an input that is constant, or a
-    combination of others), the eigenvectors of S with unit diagonal, less those with an eigenvalue below `tolerance` times the
-    largest (the rounding error, unless told otherwise): then WW' is a generalized inverse, and what is fitted does not depend on
-    which.
-    """
-    n, size = inputs.shape[-2], inputs.shape[-1] + 1
-    limit = 10 * size * torch.finfo(inputs.dtype).eps if tolerance is None else tolerance
-    if n < size:  # few points: their singular vectors, without squaring
-        rows = with_one(inputs) / n**0.5
-        finite(inputs=rows)
-        scale = _positive(rows.square().sum(-2).sqrt())
-        _, singular, vectors = torch.linalg.svd(rows / scale.unsqueeze(-2), full_matrices=False)
-        return _truncated(singular.square(), vectors.mT, scale, limit)
-    s = gram(inputs) / n
-    if not s.isfinite().all():
-        finite(inputs=inputs, second_moments=s)
-    live = s.diagonal(dim1=-2, dim2=-1) > 0
-    scale = _positive(s.diagonal(dim1=-2, dim2=-1).sqrt())
-    s = s / (scale.unsqueeze(-1) * scale.unsqueeze(-2))
-    s.diagonal(dim1=-2, dim2=-1).fill_(1.0)  # an input that is always 0 is set aside: its own variable, dropped below
-    factor, failed = torch.linalg.cholesky_ex(s)
-    # the square of a diagonal entry is the share of an input that the inputs before it leave unexplained
-    bad = (failed > 0) | ~(factor.diagonal(dim1=-2, dim2=-1).amin(-1).square() > max(limit, 1e-10))
-    factor, rank = factor * scale.unsqueeze(-1), live.sum(-1)
-    if not bad.any():
-        return SecondMoment(factor, rank, live)
-    whitening = SecondMoment(factor, rank, live).whitening
-    rest = _truncated(*torch.linalg.eigh(s[bad]), scale[bad], limit)
-    whitening[bad] = rest.factor * live[bad].unsqueeze(-1)
-    rank[bad] = rest.rank - (~live[bad]).sum(-1)
-    return SecondMoment(whitening, rank)
-
-
-def _truncated(values: Tensor, vectors: Tensor, scale: Tensor, limit: float) -> SecondMoment:
-    kept = values > limit * values.amax(-1, keepdim=True)
-    inverse = torch.where(kept, values, 1.0).rsqrt() * kept
-    return SecondMoment(vectors * inverse.unsqueeze(-2) / scale.unsqueeze(-1), kept.sum(-1))
-
-
-def _positive(scale: Tensor) -> Tensor:
-    return torch.where(scale > 0, scale, 1.0)
-
-
 def with_one(inputs: Tensor) -> Tensor:
     """The inputs with a last column of ones, which carries the bias: `(*batch, n, in + 1)`."""
     return torch.cat([inputs, torch.ones_like(inputs[..., :1])], dim=-1)
 
 
-def affine(inputs: Tensor, weights: Tensor, bias: Tensor) -> Tensor:
-    """What a layer `(*batch, out, in)` makes of inputs `(*batch, n, in)`; for one network without a copy before the bias."""
-    if inputs.ndim == weights.ndim == 2:
-        return torch.nn.functional.linear(inputs, weights, bias)
-    return inputs @ weights.mT + bias.unsqueeze(-2)
-
-
-def column_sums(values: Tensor) -> Tensor:
-    """The sum over points of values `(*batch, n, out)`, as a product: `(*batch, 1, out)`, faster than torch's sum."""
-    return values.new_ones(1, values.shape[-2]) @ values
-
-
-def tall_svd(a: Tensor) -> tuple[Callable[[int], Tensor], Tensor, Tensor]:
-    """`torch.linalg.svd` of matrices `(*batch, m, n)` with many rows: a function of k that gives the k first left vectors, s, v.
-
-    By way of a = QR; Q is applied to k vectors and never multiplied out. R comes from two Cholesky factors, the second of which
-    restores what squaring lost (Yamamoto et al. 2015), and where the first leaves rows far from orthonormal, from reflections.
-    """
-    lower, failed = torch.linalg.cholesky_ex(a.mT @ a)
-    if not failed.any():
-        rows = torch.linalg.solve_triangular(lower, a.mT, upper=False)
-        nearly_one = rows @ rows.mT
-        if (nearly_one - torch.eye(a.shape[-1]).to(a)).abs().max() < 1e-3:
-            again = torch.linalg.cholesky(nearly_one)
-            u, singular, v = torch.linalg.svd((lower @ again).mT)
-            return lambda k: rows.mT @ torch.linalg.solve_triangular(again.mT, u[..., :k], upper=True), singular, v
-    r = min(a.shape[-2:])
-    reflections, tau = torch.geqrf(a)
-    u, singular, v = torch.linalg.svd(reflections[..., :r, :].triu(), full_matrices=False)
-    padding = (0, 0, 0, a.shape[-2] - r)
-    return lambda k: torch.ormqr(reflections[..., :r], tau, torch.nn.functional.pad(u[..., :k], padding)), singular, v
-
-
-def cross(inputs: Tensor, values: Tensor) -> Tensor:
+def cross_products(inputs: Tensor, values: Tensor) -> Tensor:
     """B'V for inputs `(*batch, n, in)` with a constant 1 appended and values `(*batch, n, out)`: `(*batch, in + 1, out)`."""
     product, total = values.mT @ inputs, column_sums(values).mT
     return torch.cat([product, total.expand(*product.shape[:-1], 1)], dim=-1).mT
@@ -162,3 +132,13 @@ def gram(inputs: Tensor) -> Tensor:
     s[..., :p, p] = s[..., p, :p] = column_sums(inputs).squeeze(-2)
     s[..., p, p] = inputs.shape[-2]
     return s
+
+
+def _truncated(values: Tensor, vectors: Tensor, scale: Tensor, limit: float) -> SecondMoment:
+    kept = values > limit * values.amax(-1, keepdim=True)
+    inverse = torch.where(kept, values, 1.0).rsqrt() * kept
+    return SecondMoment(vectors * inverse.unsqueeze(-2) / scale.unsqueeze(-1), kept.sum(-1))
+
+
+def _positive(scale: Tensor) -> Tensor:
+    return torch.where(scale > 0, scale, 1.0)

@@ -1,25 +1,36 @@
 """The neurons that help a layer most, in closed form: TINY's optimal neurons with the factors that its paper leaves out.
 
+>>> import torch
 >>> from foldnet.growth.neurons import optimal_neurons, with_neurons
 >>> from foldnet.nets import ReLUNet
 >>> net = ReLUNet.random((2, 1, 1), seed=0)
 >>> x, y = [[0.0, 1.0], [1.0, 0.0], [1.0, 1.0], [0.0, 0.0]], [[1.0], [2.0], [3.0], [0.0]]
->>> with_neurons(net, 0, optimal_neurons(net, 0, x, y, k=1), amplitude=0.1).sizes
+>>> new = optimal_neurons(net, 0, x, y, k=1)
+>>> wider = with_neurons(net, 0, new, amplitude=0.1)
+>>> wider.sizes
 (2, 2, 1)
+>>> mse = lambda net: float((net(x) - torch.tensor(y)).square().mean())
+>>> mse(wider) < mse(net)
+True
+
+The amplitude with the lowest loss is what `foldnet.growth.amplitude.best_amplitude` finds.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
+from .._checks import finite
 from ..nets import Network
-from ..training.problem import data, finite, shaped
-from .expressivity import Update, best_update, goal_at, no_update
-from .moments import SecondMoment, affine, cross, moment_of, tall_svd, with_one
+from ..training.problem import checked_data
+from ._passes import affine, around, goal_at, layer_reads, tall_svd
+from .expressivity import Update, best_update
+from .moments import SecondMoment, cross_products, with_one
 from .widen import widen
 
 OLD = ("first", "jointly", "kept")
@@ -29,11 +40,12 @@ OLD = ("first", "jointly", "kept")
 class NewNeurons:
     """New neurons of a hidden layer, best first, and what they promise; every tensor has the batch axes of the networks in front.
 
-    `incoming` `(k, in)`, `bias` `(k,)`, `outgoing` `(out, k)` are what `widen` takes. `singular_values` `(r,)` are all lambda_k;
-    the first k reduce the mean squared misfit by the sum of their squares. `rank` `()` says how many neurons are of use; the
-    others are 0. `gain` `()` is how fast the mean loss falls, at first order in the amplitude, when the neurons are added to the
-    network as it is, unless `optimal_neurons` was told to leave the signs open. `update` is the best move of the old weights of
-    the next layer, with its own gain.
+    `incoming` `(k, in)`, `bias` `(k,)`, `outgoing` `(out, k)`: what `widen` takes.
+    `singular_values` `(r,)`: all lambda_k; the first k neurons reduce the mean squared misfit by the sum of their squares.
+    `rank` `()`: how many neurons are of use; the others are 0.
+    `gain` `()`: how fast the mean loss falls, at first order in the amplitude, when the neurons alone are added and the old
+    weights stay. It may be negative where the neurons count on a move of the old weights, as with `old="first"`.
+    `update`: the move of the old weights of the next layer that the neurons count on, with a gain of its own; 0 if they are kept.
     """
 
     incoming: Tensor
@@ -44,6 +56,11 @@ class NewNeurons:
     gain: Tensor
     update: Update
 
+    @property
+    def joint_gain(self) -> Tensor:
+        """How fast the mean loss falls, at first order, with neurons and update of one amplitude, `(*batch,)`."""
+        return self.gain + self.update.gain
+
 
 def second_moment(net: Network, layer: int, x, tolerance: float | None = None) -> SecondMoment:
     """The factored second moment S of what hidden layer `layer` (0 is the first) reads, to pass as `moment=` again and again.
@@ -51,7 +68,7 @@ def second_moment(net: Network, layer: int, x, tolerance: float | None = None) -
     That of layer 0 is a property of the points alone, so it stays valid while the network grows.
     """
     _hidden(net, layer)
-    return moment_of(_reads(net, layer, net.points(x).detach()), tolerance)
+    return SecondMoment.of(layer_reads(net, layer, net.points(x).detach()), tolerance)
 
 
 def optimal_neurons(
@@ -67,15 +84,21 @@ def optimal_neurons(
 ) -> NewNeurons:
     """The k neurons of hidden layer `layer` (0 is the first) that come closest to what the next layer asks for, at first order.
 
-    Points, targets and `loss` as in `desired_update`. `moment` is what `second_moment` found for this layer and these points, to
-    save the work; with `old="jointly"` it is not used. Fewer than k are returned where no network of the batch has use for more
-    (`rank`; none at all where nothing is left to gain), and all of use for `k=None`. `old` says what the old outgoing weights do
-    meanwhile: they move `"first"` and the neurons serve what is left (the paper's two steps), they move `"jointly"` (the true
-    minimum over both), or they are `"kept"`. Of each pair +-(incoming, outgoing), equal in the linear theory, the one with the
-    larger exact slope for what the neurons serve is returned where the activation has a kink at 0: for slopes a and b there, at
-    least (a + b) / 2 times what the linear theory predicts for slope 1. `signs=False` saves this pass over the points: then each
-    neuron's largest outgoing weight is positive, and `gain` is what the linear theory promises of the goal that the old weights
-    leave, (a + b) / 2 times the sum of the squared singular values. (S1-prop-3.2-solution, S1-cor-1-dW)
+    `net`: one network or a batch.
+    `layer`: the hidden layer that is to grow.
+    `x`, `y`, `loss`: points, targets and loss, as in `desired_update`.
+    `k`: how many. Fewer are returned where no network of the batch has use for more (none where nothing is left to gain); None
+    returns all of use.
+    `moment`: what `second_moment` found for this layer and these points, to save the work; `old="jointly"` does not use it.
+    `old`: what the old outgoing weights do meanwhile. `"first"`: they move first and the neurons serve what is left (the paper's
+    two steps). `"jointly"`: the true minimum over both. `"kept"`: they stay.
+    `signs`: of each pair +-(incoming, outgoing), equal in the linear theory, return the one with the larger exact slope for what
+    the neurons serve, where the activation has a kink at 0. With slopes a and b there, it is at least (a + b) / 2 times what
+    the linear theory predicts for slope 1. False saves this pass over the points: each neuron's largest outgoing weight is
+    positive, and `gain` is what the linear theory promises of the goal that the old weights leave, (a + b) / 2 times the sum of
+    the squared singular values.
+
+    (S1-prop-3.2-solution, S1-cor-1-dW)
     """
     with torch.no_grad():
         return _optimal(net, layer, x, y, k, loss, moment, old, signs)
@@ -87,21 +110,21 @@ def _optimal(net, layer, x, y, k, loss, moment, old, signs) -> NewNeurons:
         raise ValueError(f"k is a whole number of neurons, at least 1, or None for all of use; got {k!r}")
     if old not in OLD:
         raise ValueError(f"old is one of {', '.join(map(repr, OLD))}; got {old!r}")
-    x, y = (data if layer else shaped)(net, x, y, loss)  # what is wrong with the points of layer 0 is seen in `asked`
+    x, y = checked_data(net, x, y, loss, finite_points=layer > 0)  # what is wrong with the points of layer 0 is seen in `asked`
     below, here, z = around(net, layer, x)
     if moment is not None and moment.inputs != below.shape[-1]:
         raise ValueError(f"layer {layer} of a {net} reads {below.shape[-1]} inputs; the second moment given has {moment.inputs}")
     goal, n = goal_at(net, layer + 1, z, y, loss), x.shape[-2]
     del z  # its memory serves the next large tensor
-    update = no_update(here, goal) if old == "kept" else best_update(here, goal)
+    update = Update.zero(here, goal) if old == "kept" else best_update(here, goal)
     target = goal if old == "kept" else update.rest(goal)
-    asked = cross(below, target) / n
+    asked = cross_products(below, target) / n
     if not asked.isfinite().all():
         finite(points=x, targets=y, desired_updates=goal, products=asked)
     if old == "jointly":
         moment = _apart(below, here)
     elif moment is None:
-        moment = moment_of(below)
+        moment = SecondMoment.of(below)
     size = torch.linalg.vector_norm(goal, dim=(-2, -1)) / n**0.5
     alpha, omega, singular, rank = _best(moment, asked, size, k)
     sign, gain = _signs(net, below, alpha, omega, target, goal) if signs else _plain_signs(net, omega)
@@ -125,51 +148,43 @@ def _best(moment: SecondMoment, asked: Tensor, size: Tensor, k: int | None) -> t
     return (moment.weights(directions(k)) * root).mT, v[..., :k, :].mT * root, singular, rank
 
 
-def with_neurons(net: Network, layer: int, new: NewNeurons, amplitude=1.0, update=0.0, split: float = 1.0) -> Network:
-    """The network with the new neurons, and with `update` times the best move of the old weights of the next layer.
+def with_neurons(net: Network, layer: int, new: NewNeurons, amplitude=1.0, update=None, split: float = 1.0) -> Network:
+    """The network with the new neurons in hidden layer `layer`, and with the move of the old weights that they count on.
 
-    `amplitude` and `update` are numbers or tensors `(*batch,)`. The amplitude multiplies the incoming weights (so the paper)
-    or, with `split` below 1, the incoming ones to the power `split` and the outgoing ones to the rest. Zero changes nothing.
+    `new`: what `optimal_neurons` found for this network and layer.
+    `amplitude`: a number or `(*batch,)`, at least 0. A small one lowers the loss; 0 changes nothing.
+    `update`: the amplitude of the old weights' move, by default the same; one of its own where it was searched by itself. With
+    0 the old weights stay, and the loss falls only where `new.gain` is positive.
+    `split`: the amplitude multiplies the incoming weights (1, so the paper), or the incoming ones to this power and the outgoing
+    ones to the rest.
+
+    With the default `update` there is a warning for networks whose loss will not fall: `new.joint_gain` is not positive. Nothing
+    is left to gain there or, with `old="jointly"` and a kink at 0, the linear theory promises too much.
     """
-    amplitude = torch.as_tensor(amplitude, dtype=net.dtype, device=net.device)[..., None]
+    amplitude = torch.as_tensor(amplitude, dtype=net.dtype, device=net.device)
     if not (amplitude >= 0).all():
         raise ValueError(f"an amplitude is at least 0; got {float(amplitude.min()):g}")
+    if update is None:
+        update, idle = amplitude, (new.joint_gain <= 0) & (amplitude > 0)
+        if idle.any():
+            few = f"in {int(idle.sum())} of {idle.numel()} networks" if idle.ndim else "here"
+            warnings.warn(
+                f"no small amplitude lowers the loss {few}: the joint gain of the neurons is not positive", stacklevel=2
+            )
+    amplitude = amplitude[..., None]
     read, write = amplitude**split, amplitude ** (1 - split)
-    net = moved(net, layer + 1, new.update, update)
+    net = new.update.applied(net, layer + 1, update)
     return widen(net, layer, new.incoming * read[..., None], new.bias * read, new.outgoing * write[..., None])
-
-
-def moved(net: Network, layer: int, update: Update, amplitude) -> Network:
-    """The network with affine layer `layer` changed by `amplitude`, a number or `(*batch,)`, times an update."""
-    amplitude = torch.as_tensor(amplitude, dtype=net.dtype, device=net.device)[..., None]
-    weights, biases = list(net.weights), list(net.biases)
-    weights[layer] = weights[layer] + amplitude[..., None] * update.weights
-    biases[layer] = biases[layer] + amplitude * update.bias
-    return net.with_layers(weights, biases)
-
-
-def around(net: Network, layer: int, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """What hidden layer `layer` reads, and what the next affine layer reads and gives, all `(*batch, n, width)`."""
-    below = _reads(net, layer, x)
-    here = net.activate_(affine(below, net.weights[layer], net.biases[layer]))
-    return below, here, affine(here, net.weights[layer + 1], net.biases[layer + 1])
-
-
-def _reads(net: Network, layer: int, x: Tensor) -> Tensor:
-    """What affine layer `layer` reads at points that are checked already."""
-    for w, b in zip(net.weights[:layer], net.biases[:layer]):
-        x = net.activate_(affine(x, w, b))
-    return x
 
 
 def _apart(below: Tensor, here: Tensor) -> SecondMoment:
     """The second moment of the inputs below less their best prediction by the inputs here (both with a constant)."""
-    rows, moment = with_one(below), moment_of(here)
+    rows, moment = with_one(below), SecondMoment.of(here)
     rest = rows
     for _ in range(2):  # once leaves the rounding error of a squared condition, which would be taken for new directions
         rest = best_update(here, rest, moment).rest(rest)
     rest = rest * (rest.square().sum(-2) > 1e-20 * rows.square().sum(-2)).unsqueeze(-2)  # rounding is no new direction
-    apart = moment_of(rest, tolerance=1e-10)
+    apart = SecondMoment.of(rest, tolerance=1e-10)
     return SecondMoment(apart.whitening[..., :-1, :], apart.rank)
 
 

@@ -13,13 +13,13 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from ..nets import Network, draw
+from ..nets import Network
 
 SELU_SCALE, SELU_ALPHA = 1.0507009873554805, 1.6732632423543772  # Klambauer et al. (2017)
 
 
 @dataclass(frozen=True)
-class Activation:
+class _Activation:
     """A function of the preactivation with value 0 at 0, and its slopes there from the left and from the right."""
 
     function: Callable[[Tensor], Tensor]
@@ -28,13 +28,13 @@ class Activation:
 
 
 ACTIVATIONS = {
-    "tanh": Activation(torch.tanh, 1.0, 1.0),
-    "selu": Activation(torch.nn.functional.selu, SELU_SCALE * SELU_ALPHA, SELU_SCALE),
-    "elu": Activation(torch.nn.functional.elu, 1.0, 1.0),
-    "gelu": Activation(torch.nn.functional.gelu, 0.5, 0.5),
-    "softplus": Activation(lambda z: torch.logaddexp(z, torch.zeros_like(z)) - torch.log(torch.full_like(z, 2.0)), 0.5, 0.5),
-    "hardtanh": Activation(torch.nn.functional.hardtanh, 1.0, 1.0),
-    "identity": Activation(lambda z: z, 1.0, 1.0),
+    "tanh": _Activation(torch.tanh, 1.0, 1.0),
+    "selu": _Activation(torch.nn.functional.selu, SELU_SCALE * SELU_ALPHA, SELU_SCALE),
+    "elu": _Activation(torch.nn.functional.elu, 1.0, 1.0),
+    "gelu": _Activation(torch.nn.functional.gelu, 0.5, 0.5),
+    "softplus": _Activation(lambda z: torch.logaddexp(z, torch.zeros_like(z)) - torch.log(torch.full_like(z, 2.0)), 0.5, 0.5),
+    "hardtanh": _Activation(torch.nn.functional.hardtanh, 1.0, 1.0),
+    "identity": _Activation(lambda z: z, 1.0, 1.0),
 }
 
 
@@ -71,4 +71,4 @@ class SmoothNet(Network):
         cls, sizes: Sequence[int], batch=(), init: str = "torch", activation: str = "tanh", seed: int = 0, dtype=torch.float64
     ) -> SmoothNet:
         """Random networks with the weights of `ReLUNet.random` for the same sizes, batch, init and seed."""
-        return cls(*draw(sizes, batch, init, seed, dtype), activation)
+        return cls(*cls._draw(sizes, batch, init, seed, dtype), activation)

@@ -1,8 +1,12 @@
 """Training with growth: minibatches of Adam, and between them wider hidden layers (chapter growth/mnist, claim S1-alg-tiny).
 
->>> from foldnet.growth.tiny import widths_after
->>> widths_after(3)
-[17, 21]
+>>> from foldnet.data import digits
+>>> from foldnet.growth.smooth import SmoothNet
+>>> from foldnet.growth.tiny import tiny
+>>> images = digits()
+>>> net = SmoothNet.random((64, 1, 1, 10), batch=2, init="he", activation="selu", seed=0)
+>>> tiny(net, images.x_train, images.y_train, growths=2, delay=10, minibatches=20).net.sizes
+(64, 6, 11, 10)
 """
 
 from __future__ import annotations
@@ -18,9 +22,9 @@ from torch.nn.functional import pad
 
 from ..training.adam import BETAS
 from .amplitude import best_amplitude
-from .expressivity import best_update, desired_update, layer_inputs, no_update
+from .expressivity import Update, best_update, desired_update, layer_inputs
 from .minibatches import Training
-from .moments import SecondMoment, gram
+from .moments import SecondMoment
 from .neurons import NewNeurons, optimal_neurons, with_neurons
 
 SOURCES = ("optimal", "random", "random, old moved")  # of new neurons, and whether the old ones move
@@ -83,13 +87,21 @@ def tiny(
 ) -> Run:
     """Train a batch of networks, and after every `delay` minibatches, `growths` times, widen each hidden layer.
 
-    Every singular vector becomes a neuron (`every_vector`), so all networks of the batch keep one shape; a threshold on the
-    singular values would stop at a different width in each. `look(net)` is called at the `marks`, counts of minibatches, after a
-    growth that falls on the same count. No growth is training at a fixed size. (S1-alg-tiny)
+    Every singular vector becomes a neuron, so all networks of the batch keep one shape; a threshold on the singular values would
+    stop at a different width in each. (S1-alg-tiny)
 
-    Four departures from the paper: `points` replaces its rule (`more_points`) by one number for every growth; with `fresh` the
-    line searches look at other points than the neurons were fitted to; `ridge` adds that share of the mean square of a layer's
-    inputs to the diagonal of their second moment; `scaled` gives neuron k the factor sqrt(lambda_k) on both sides.
+    `net`, `x`, `y`: a batch of networks, points `(n, in)` and class numbers `(n,)`.
+    `growths`, `delay`: how many growths, so many minibatches apart; no growth is training at a fixed size.
+    `minibatches`: the length of the training.
+    `method`: `"optimal"` neurons, `"random"` ones, or `"random, old moved"`: random ones after the best move of the old weights.
+    `look`, `marks`: `look(net)` is called at the marks, counts of minibatches, after a growth that falls on the same count.
+    `lr`, `batch_size`, `seeds`, `betas`: as in `Training`.
+
+    Four departures from the paper:
+    `points`: decide every growth on so many points; None follows the paper's rule, `more_points`.
+    `fresh`: the line searches look at other points than the neurons were fitted to.
+    `ridge`: add this share of the mean square of a layer's inputs to the diagonal of their second moment.
+    `scaled`: give neuron k the factor sqrt(lambda_k) on both sides.
     """
     if method not in SOURCES:
         raise ValueError(f"method is one of {', '.join(map(repr, SOURCES))}; got {method!r}")
@@ -108,7 +120,7 @@ def tiny(
         spent += _seconds(net.device, lambda: training.train(stop - training.done))  # noqa: B023
         for _ in range(events.count(stop)):
             before = look(training.net)
-            records += grow_all(training, len(around), counts, method, fresh, ridge, scaled)
+            records += _grow_all(training, len(around), counts, method, fresh, ridge, scaled)
             counts = counts if points else more_points(training.net, counts)
             around.append((before, look(training.net)))
         if stop in marks:
@@ -117,7 +129,7 @@ def tiny(
     return Run(training.net, looks, seconds, records, around)
 
 
-def grow_all(
+def _grow_all(
     training: Training,
     growth: int,
     counts: Sequence[float],
@@ -143,8 +155,8 @@ def grow_all(
             done = []
             for b in range(0, len(rngs), group):
                 some = slice(b, b + group)
-                data = [training.at(d, some) for d in drawn]
-                done.append(widened(net[some], layer, *data[0], method, rngs[some], data[-1], ridge, scaled))
+                data = [training.select(d, some) for d in drawn]
+                done.append(_widened(net[some], layer, *data[0], method, rngs[some], data[-1], ridge, scaled))
             wide, record = done[0] if len(done) == 1 else _joined(done)
             training.become(wide)
             training.prepare()
@@ -165,7 +177,7 @@ def _joined(done: list[tuple]) -> tuple[object, Widening]:
     return wide, replace(records[0], singular_values=values, **rest)
 
 
-def widened(
+def _widened(
     net, layer: int, x: Tensor, y: Tensor, method: str, rngs, search=None, ridge: float = 0.0, scaled: bool = False
 ) -> tuple[object, Widening]:
     """The networks with one layer wider, decided in double precision on points `x` `(B, n, in)` of each network's own.
@@ -175,15 +187,15 @@ def widened(
     classes: shifting all logits changes nothing) is given random incoming weights and no outgoing ones: it changes nothing, and
     it can learn.
     """
-    exact, kind, k = net.to(torch.float64), "cross_entropy", every_vector(net, layer)
+    exact, kind, k = net.to(torch.float64), "cross_entropy", _every_vector(net, layer)
     x = x.to(torch.float64)
-    new = drawn = random_neurons(exact, layer, k, rngs)
+    new = drawn = _random_neurons(exact, layer, k, rngs)
     if method != "random":
         below, here = layer_inputs(exact, x)[layer : layer + 2]
-        moment = lambda inputs: ridge_moment(inputs, ridge) if ridge else None  # noqa: E731
+        moment = lambda inputs: SecondMoment.with_ridge(inputs, ridge) if ridge else None  # noqa: E731
         if method == "optimal":
             new = _filled(optimal_neurons(exact, layer, x, y, k, loss=kind, moment=moment(below)), k)
-            new = new if scaled else unscaled(new)
+            new = new if scaled else _unscaled(new)
         if ridge or method != "optimal":
             goal = desired_update(exact, layer + 1, x, y, kind)
             new = replace(new, update=best_update(here, goal, moment(here)))
@@ -212,32 +224,9 @@ def _filled(new: NewNeurons, k: int) -> NewNeurons:
     return replace(new, incoming=incoming, bias=bias, outgoing=outgoing)
 
 
-def ridge_moment(inputs: Tensor, share: float) -> SecondMoment:
-    """The factored second moment of inputs `(B, n, in)` with `share` of its mean diagonal added to the diagonal.
-
-    A pixel that is seldom other than 0 then counts for little. Without it least squares gives such a pixel a large weight, which
-    fits the few points that show it and is wrong on all others.
-    """
-    s = gram(inputs) / inputs.shape[-2]
-    one = torch.eye(s.shape[-1], dtype=s.dtype, device=s.device)
-    extra = share * s.diagonal(dim1=-2, dim2=-1)[..., :-1].mean(-1)
-    factor = torch.linalg.cholesky(s + extra[..., None, None] * one)
-    live = torch.ones_like(s[..., 0], dtype=torch.bool)
-    return SecondMoment(factor, live.sum(-1), live)
-
-
-def every_vector(net, layer: int) -> int:
+def _every_vector(net, layer: int) -> int:
     """How many singular vectors there are for a hidden layer: of its inputs with the constant, or of the layer after it."""
     return min(net.sizes[layer] + 1, net.sizes[layer + 2])
-
-
-def widths_after(growths: int, widths: Sequence[int] = (1, 1), inputs: int = 784, outputs: int = 10) -> list[int]:
-    """The widths of the hidden layers when every singular vector is added, layer after layer, so many times."""
-    sizes = [inputs, *widths, outputs]
-    for _ in range(growths):
-        for layer in range(1, len(sizes) - 1):
-            sizes[layer] += min(sizes[layer - 1] + 1, sizes[layer + 1])
-    return sizes[1:-1]
 
 
 def more_points(net, counts: Sequence[float]) -> list[float]:
@@ -248,7 +237,7 @@ def more_points(net, counts: Sequence[float]) -> list[float]:
     return [n * max(net.sizes[layer], net.sizes[layer + 2]) ** 0.5 for layer, n in enumerate(counts)]
 
 
-def unscaled(new: NewNeurons) -> NewNeurons:
+def _unscaled(new: NewNeurons) -> NewNeurons:
     """The neurons as the paper's Proposition 3.2 prints them, all of one size: without sqrt(lambda_k) on both sides."""
     size = torch.linalg.vector_norm(new.outgoing, dim=-2)
     factor = torch.where(size > 0, 1 / size, 0.0)
@@ -257,14 +246,14 @@ def unscaled(new: NewNeurons) -> NewNeurons:
     )
 
 
-def random_neurons(net, layer: int, k: int, rngs: Sequence[np.random.Generator]) -> NewNeurons:
+def _random_neurons(net, layer: int, k: int, rngs: Sequence[np.random.Generator]) -> NewNeurons:
     """Neurons as a network is initialized (Kaiming normal, no bias), in place of the optimal ones; the old weights stay."""
     inputs, here, out = net.sizes[layer : layer + 3]
     incoming = np.stack([rng.normal(size=(k, inputs)) * (2 / inputs) ** 0.5 for rng in rngs])
     outgoing = np.stack([rng.normal(size=(out, k)) * (2 / (here + k)) ** 0.5 for rng in rngs])
     incoming, outgoing = (torch.as_tensor(a, dtype=net.dtype, device=net.device) for a in (incoming, outgoing))
     none = torch.zeros_like(incoming[..., 0])
-    still = no_update(*(incoming.new_zeros(len(rngs), 0, width) for width in (here, out)))  # seen at no point
+    still = Update.zero(*(incoming.new_zeros(len(rngs), 0, width) for width in (here, out)))  # seen at no point
     all_of_them = torch.full_like(none[..., 0], k, dtype=torch.int64)
     return NewNeurons(incoming, none, outgoing, none[..., :0], all_of_them, none[..., 0], still)
 

@@ -1,11 +1,11 @@
 """Which mistake stands for the others: loss-weighted k-means over what a network gets wrong.
 
 >>> from foldnet.growth import tasks
->>> from foldnet.growth.typical import predictions, typical
+>>> from foldnet.growth.typical import predictions, typical_mistake
 >>> from foldnet.nets import ReLUNet
 >>> x, y = tasks.sine(60, seed=0)
 >>> net = ReLUNet.random((2, 2, 1), seed=1)
->>> i = typical(net, x, y)
+>>> i = typical_mistake(net, x, y)
 >>> bool(predictions(net, x)[i] != y[i])
 True
 """
@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 
 from ..geometry.boundaries import logits
+from ._labels import labels
 
 
 def predictions(net, x) -> Tensor:
@@ -26,49 +27,32 @@ def predictions(net, x) -> Tensor:
 
 @torch.no_grad()
 def accuracy(net, x, y) -> Tensor:
-    """The share of instances predicted correctly, `(*batch,)`; `y` as in `labels`."""
+    """The share of instances predicted correctly, `(*batch,)`; `x` and `y` as in `typical_mistake`."""
     guess = predictions(net, x)
     return (guess == labels(net, y, guess.shape[-1])).to(torch.float64).mean(-1)
 
 
-def losses(net, x, y) -> Tensor:
-    """Cross-entropy of each instance, `(*batch, n)`."""
+def class_losses(net, x, y) -> Tensor:
+    """Cross-entropy of each instance, `(*batch, n)`; `x` and `y` as in `typical_mistake`."""
     z = logits(net, x)
     label = labels(net, y, z.shape[-2])
     return z.logsumexp(-1) - z.gather(-1, label.expand(z.shape[:-1]).unsqueeze(-1)).squeeze(-1)
 
 
-def labels(net, y, n: int | None = None) -> Tensor:
-    """Class numbers `(n,)` or `(*batch, n)` in int64, also from the targets that `fit` takes, `(..., n, out)`.
-
-    Float values are targets and integers class numbers, so that no shape has to be guessed. Where the number `n` of points is
-    given, labels of another shape are refused.
-    """
-    y, out = torch.as_tensor(y, device=net.device), net.sizes[-1]
-    if y.is_floating_point():
-        if y.ndim < 2 or y.shape[-1] != out:
-            raise ValueError(f"targets of a {net} have {out} columns (or give whole class numbers); got {tuple(y.shape)}")
-        y = (y[..., 0] > 0.5).long() if out == 1 else y.argmax(-1)
-    y = y.long()
-    if y.numel() and not (0 <= int(y.min()) and int(y.max()) < max(out, 2)):
-        raise ValueError(f"classes of a {net} are 0 to {max(out, 2) - 1}; got {int(y.min())} to {int(y.max())}")
-    lead, batch = y.shape[:-1], net.batch_shape
-    fits = len(lead) <= len(batch) and all(have in (1, want) for have, want in zip(lead[::-1], batch[::-1]))
-    if n is not None and not (fits and y.shape[-1:] == (n,)):
-        raise ValueError(f"labels of {n} points are ({n},) or (*batch, {n}) for a {net}; got {tuple(y.shape)}")
-    return y
-
-
-def typical(net, x, y, clusters: int = 5, only_wrong: bool = True, seed: int = 0) -> int:
+def typical_mistake(net, x, y, clusters: int = 5, only_wrong: bool = True, seed: int = 0) -> int:
     """The number of the instance that stands for the costliest kind of mistake of one network.
 
     Clusters the mis-predicted instances by k-means with their losses as weights, takes the cluster with the highest mean loss and
-    of it the instance closest to the centroid: always one that is mis-predicted. With `only_wrong=False` all instances are
-    clustered, as the slides print it, and the one returned may be predicted correctly (S0-alg-find-typical).
+    of it the instance closest to the centroid: always one that is mis-predicted. (S0-alg-find-typical)
+
+    `x`: points `(n, in)`.
+    `y`: class numbers `(n,)`, or targets `(n, out)` as `fit` takes them; whole numbers are classes, floats are targets.
+    `clusters`, `seed`: of k-means.
+    `only_wrong`: False clusters all instances, as the slides print it; the one returned may be predicted correctly then.
     """
     if net.batch_shape:
         raise ValueError(f"one network has a typical mistake, not a batch of shape {net.batch_shape}: choose one, as in nets[0]")
-    loss, wrong = losses(net, x, y), predictions(net, x) != labels(net, y, len(x))
+    loss, wrong = class_losses(net, x, y), predictions(net, x) != labels(net, y, len(x))
     if only_wrong and not wrong.any():
         raise ValueError(f"all {len(wrong)} instances are predicted correctly: there is no typical mistake to fold at")
     chosen = torch.nonzero(wrong).flatten() if only_wrong else torch.arange(len(wrong))

@@ -22,8 +22,10 @@ Net = TypeVar("Net", bound=Network)
 def widen(net: Net, layer: int, incoming, bias, outgoing) -> Net:
     """The network with k more neurons in hidden layer `layer` (0 is the first).
 
-    `incoming` `(*batch, k, in)` and `bias` `(*batch, k)` are what the new neurons read, `outgoing` `(*batch, out, k)` what they
-    add to the next layer; each may lack the batch axes. Zero outgoing weights leave the function as it is.
+    `incoming` `(*batch, k, in)`, `bias` `(*batch, k)`: the weights with which the new neurons read the layer before.
+    `outgoing` `(*batch, out, k)`: the weights with which the next layer reads them; 0 leaves the function as it is.
+
+    Each of the three may lack the batch axes.
     """
     hidden = len(net.weights) - 1
     if not 0 <= layer < hidden:

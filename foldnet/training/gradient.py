@@ -1,10 +1,10 @@
 """The gradient of a network, written out: no autograd graph over its layers at each step.
 
 >>> from foldnet.nets import ReLUNet
->>> from foldnet.training.gradient import Flat
->>> net = ReLUNet.random((1, 3, 1), seed=0)
->>> net.parameter_count
-10
+>>> from foldnet.training.gradient import FlatNetworks
+>>> nets = ReLUNet.random((1, 3, 1), batch=5, seed=0)
+>>> tuple(FlatNetworks(nets, nets.vector()).gradient.shape)
+(5, 10)
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from torch import Tensor
 from ..nets import Network
 
 
-class Flat:
+class FlatNetworks:
     """Networks `(B,)` as one tensor `theta` `(B, P)`, and a `gradient` like it; the layers are views of both."""
 
     def __init__(self, net: Network, theta: Tensor):

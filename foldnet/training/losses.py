@@ -26,10 +26,10 @@ def losses(outputs: Tensor, y: Tensor, loss: str) -> Tensor:
     return _errors(outputs, y, loss).sum((-2, -1)) / divisor(loss, *outputs.shape[-2:])
 
 
-def point_losses(outputs: Tensor, y: Tensor, loss: str | Callable) -> Tensor:
+def point_losses(outputs: Tensor, y: Tensor, loss: str | Callable[[Tensor, Tensor], Tensor]) -> Tensor:
     """What each point costs, `(*batch, n)`: their mean is the loss. A `loss` of one's own maps outputs and y to this."""
-    if callable(loss):
-        return loss(outputs, y)  # ty: ignore[invalid-return-type]
+    if not isinstance(loss, str):
+        return loss(outputs, y)
     n, out = outputs.shape[-2:]
     return _errors(outputs, y, loss).sum(-1) * (n / divisor(loss, n, out))
 

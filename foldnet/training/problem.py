@@ -1,15 +1,15 @@
 """A training problem: networks, data and settings, checked once and in one place.
 
 >>> from foldnet.nets import ReLUNet
->>> from foldnet.training.problem import checked
->>> problem = checked(ReLUNet.random((1, 3, 1), seed=0), [[0.0]], [[1.0]], loss="mse", optimizer="adam", lr=0.1, epochs=3)
+>>> from foldnet.training.problem import Problem
+>>> net, how = ReLUNet.random((1, 3, 1), seed=0), {"loss": "mse", "optimizer": "adam", "lr": 0.1, "epochs": 3}
+>>> problem = Problem.checked(net, [[0.0]], [[1.0]], **how)
 >>> problem.epochs, problem.loss
 (3, 'mse')
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -17,6 +17,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from .._checks import count, finite, flat_batch, one_of
 from ..nets import Network, ReLUNet, as_tensor
 from .losses import LOSSES
 
@@ -40,62 +41,60 @@ class Problem:
     epochs: int
     every: int
     batch_size: int | None
-    until: float | Callable | None
+    until: float | Callable[[Tensor, Tensor], Tensor] | None
     seed: int
+
+    @classmethod
+    def checked(cls, net, x, y, *, loss, optimizer, lr, epochs, batch_size=None, until=None, every=None, seed=0) -> Problem:
+        """The problem that `foldnet.train.fit` describes, with its arguments, or a sentence about what is wrong with them."""
+        if not isinstance(net, ReLUNet):
+            raise ValueError(f"fit trains ReLU networks; for a {net} take torch.optim or foldnet.growth.minibatches")
+        if 0 in net.batch_shape:
+            raise ValueError(f"there is no network to train in a {net}")
+        epochs = count("epochs", epochs, 0)
+        one_of("loss", loss, LOSSES)
+        one_of("optimizer", optimizer, OPTIMIZERS)
+        if optimizer == "gd" and batch_size is not None:
+            raise ValueError(
+                f"'gd' is full-batch gradient descent, without batch_size; for mini-batches of {batch_size} take 'sgd'"
+            )
+        if optimizer == "sgd" and batch_size is None:
+            raise ValueError("'sgd' needs a batch_size; for the full batch take 'gd'")
+        if until is not None and not callable(until) and not np.isfinite(until):
+            raise ValueError(f"until is a finite loss, a function of outputs and y, or None; got {until!r}")
+        x, y = checked_data(net, x, y, loss)
+        return cls(
+            net=net,
+            theta=net.vector().detach().reshape(-1, net.parameter_count),
+            x=flat_batch(x, net),
+            y=flat_batch(y, net),
+            rate=_rates(net, lr),
+            loss=loss,
+            optimizer=optimizer,
+            epochs=epochs,
+            every=max(1, epochs // 100) if every is None else count("every", every, 1),
+            batch_size=None if batch_size is None else count("batch_size", batch_size, 1),
+            until=_until(net, until) if callable(until) else None if until is None else float(until),
+            seed=seed,
+        )
 
     def marked(self, epoch: int) -> bool:
         """Whether the history has an entry for this epoch."""
         return epoch % self.every == 0 or epoch == self.epochs
 
 
-def checked(net, x, y, *, loss, optimizer, lr, epochs, batch_size=None, until=None, every=None, seed=0) -> Problem:
-    """The problem that `foldnet.train.fit` describes, with its arguments, or a sentence about what is wrong with them."""
-    if not isinstance(net, ReLUNet):
-        raise ValueError(f"fit trains ReLU networks; for a {net} take torch.optim or foldnet.growth.minibatches")
-    if 0 in net.batch_shape:
-        raise ValueError(f"there is no network to train in a {net}")
-    epochs = count("epochs", epochs, 0)
-    one_of("loss", loss, LOSSES)
-    one_of("optimizer", optimizer, OPTIMIZERS)
-    if optimizer == "gd" and batch_size is not None:
-        raise ValueError(f"'gd' is full-batch gradient descent, without batch_size; for mini-batches of {batch_size} take 'sgd'")
-    if optimizer == "sgd" and batch_size is None:
-        raise ValueError("'sgd' needs a batch_size; for the full batch take 'gd'")
-    if until is not None and not callable(until) and not np.isfinite(until):
-        raise ValueError(f"until is a finite loss, a function of outputs and y, or None; got {until!r}")
-    x, y = data(net, x, y, loss)
-    return Problem(
-        net=net,
-        theta=net.vector().detach().reshape(-1, net.parameter_count),
-        x=flat(x, net),
-        y=flat(y, net),
-        rate=_rates(net, lr),
-        loss=loss,
-        optimizer=optimizer,
-        epochs=epochs,
-        every=max(1, epochs // 100) if every is None else count("every", every, 1),
-        batch_size=None if batch_size is None else count("batch_size", batch_size, 1),
-        until=_until(net, until) if callable(until) else until,
-        seed=seed,
-    )
-
-
 # ---- points and targets ------------------------------------------------------------------------------------------------
 
 
-def data(net: Network, x, y, loss: str | Callable) -> tuple[Tensor, Tensor]:
+def checked_data(net: Network, x, y, loss: str | Callable, finite_points: bool = True) -> tuple[Tensor, Tensor]:
     """Points `(..., n, in)` and targets `(..., n, out)` as the losses take them, in the dtype and on the device of the network.
 
-    Targets of `"cross_entropy"` are distributions, or class numbers `(..., n)`, which become rows of 0 and 1; for a single output
-    `(n,)` will do. What a loss of one's own is to make of y is left to it.
+    `x`: points `(..., n, in)`.
+    `y`: targets; of `"cross_entropy"` distributions, or class numbers `(..., n)`, which become rows of 0 and 1; for a single
+    output `(n,)` will do.
+    `loss`: a name, or a function, to which it is left what to make of y.
+    `finite_points`: False spares the look at all points, for a caller that takes sums of them and sees there what is wrong.
     """
-    x, y = shaped(net, x, y, loss)
-    finite(points=x)
-    return x, y
-
-
-def shaped(net: Network, x, y, loss: str | Callable) -> tuple[Tensor, Tensor]:
-    """`data` without a look at the values of the points, which are many; a caller that takes sums of them sees what is wrong."""
     x = net.points(x).detach()
     if not x.numel():
         finite(points=x)
@@ -115,6 +114,8 @@ def shaped(net: Network, x, y, loss: str | Callable) -> tuple[Tensor, Tensor]:
     finite(targets=y)
     if loss == "bce" and not ((y >= 0) & (y <= 1)).all():
         raise ValueError(f"targets of 'bce' are in [0, 1]; got {y.min():g} to {y.max():g}")
+    if finite_points:
+        finite(points=x)
     return x, y
 
 
@@ -130,13 +131,6 @@ def _distributions(net: Network, y) -> Tensor:
     if not ((y >= 0).all() and ((y.sum(-1) - 1).abs() < 1e-5).all()):
         raise ValueError("targets of 'cross_entropy' are class numbers or distributions: not negative, with sum 1 for each point")
     return y
-
-
-def flat(value: Tensor, net: Network) -> Tensor:
-    """`(..., n, width)` as `(B, n, width)`, or `(1, n, width)` when all networks share it."""
-    if math.prod(value.shape[:-2]) == 1:
-        return value.reshape(1, *value.shape[-2:])
-    return value.expand(*net.batch_shape, -1, -1).reshape(-1, *value.shape[-2:])
 
 
 # ---- settings ----------------------------------------------------------------------------------------------------------
@@ -172,24 +166,3 @@ def _fits(what: str, value: Tensor, batch: tuple[int, ...], net: Network) -> Non
         fits = False
     if not fits:
         raise ValueError(f"{what} of shape {tuple(value.shape)} do not fit networks of batch shape {net.batch_shape}")
-
-
-def finite(**tensors: Tensor) -> None:
-    """Refuse what is empty, NaN or infinite."""
-    for name, value in tensors.items():
-        # one sum is faster than a look at each; a sum of finite values may still overflow
-        if not value.numel() or not (value.sum().isfinite() or value.isfinite().all()):
-            raise ValueError(f"{name} of shape {tuple(value.shape)} are empty, or some are NaN or infinite")
-
-
-def one_of(what: str, name, names: tuple[str, ...]) -> None:
-    """Refuse a name that is none of those there are."""
-    if name not in names:
-        raise ValueError(f"{what} is one of {', '.join(map(repr, names))}; got {name!r}")
-
-
-def count(what: str, value, least: int) -> int:
-    """A whole number, not below `least`."""
-    if int(value) != value or value < least:
-        raise ValueError(f"{what} is a whole number, at least {least}; got {value!r}")
-    return int(value)

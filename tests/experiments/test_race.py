@@ -5,8 +5,8 @@ import pytest
 import torch
 
 from experiments import race
+from foldbook.chapters.race import METHODS, Proposal
 from foldbook.stored import Row, stored
-from foldnet.growth.methods import METHODS, Proposal
 
 TOY = "annulus"
 

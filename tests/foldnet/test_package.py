@@ -1,6 +1,8 @@
 """The house rules of the package: what imports what, and what an import costs."""
 
 import ast
+import doctest
+import importlib
 import json
 import subprocess
 import sys
@@ -59,6 +61,27 @@ def test_a_module_can_be_held_in_the_head(path):
     lines = len(text.splitlines())
     assert lines <= MOST_LINES
     assert not lines or ast.get_docstring(ast.parse(text)), "a module says what it is for"
+
+
+def test_the_names_of_foldnet_are_those_it_lists():
+    named = {name for names in foldnet._NAMES.values() for name in names}
+    assert set(foldnet.__all__) == named | {"ReLUNet", "__version__"}
+    assert set(foldnet.__all__) <= set(dir(foldnet))
+    for module, names in foldnet._NAMES.items():
+        for name in names:
+            assert getattr(foldnet, name) is getattr(importlib.import_module(f"foldnet.{module}"), name)
+    with pytest.raises(AttributeError, match="no attribute 'spines'; its names are ReLUNet"):
+        foldnet.spines  # noqa: B018
+
+
+def test_type_checkers_are_told_the_same_names():
+    (block,) = [n for n in ast.parse((PACKAGE / "__init__.py").read_text(encoding="utf-8")).body if isinstance(n, ast.If)]
+    assert {node.module: tuple(alias.name for alias in node.names) for node in block.body} == foldnet._NAMES
+    assert (PACKAGE / "py.typed").is_file()
+
+
+def test_the_example_of_foldnet_gives_what_it_says():
+    assert doctest.testmod(foldnet) == doctest.TestResults(0, 4)
 
 
 LATE = ("matplotlib", "scipy", "sympy", "numba", "ipywidgets", "sklearn", "IPython", "joblib", "pooch", "tqdm", "yaml", "PIL")

@@ -12,7 +12,7 @@ from foldnet._progress import bar
 from foldnet.engines import choice
 from foldnet.nets import ReLUNet
 from foldnet.train import fit
-from foldnet.training.problem import checked
+from foldnet.training.problem import Problem
 
 engines = pytest.mark.parametrize("engine", ["torch", "fused"])
 losses = pytest.mark.parametrize("loss", ["mse", "half_sum", "bce"])
@@ -257,13 +257,13 @@ def test_exponential_and_logarithm_in_float32():
 def test_automatic_choice(setting, engine):
     setting = {"sizes": (4, 3, 1), "loss": "mse", "optimizer": "adam", "lr": 1e-3, **setting}
     nets = ReLUNet.random(setting.pop("sizes"), batch=setting.pop("batch"), dtype=torch.float32)
-    problem = checked(nets, *data(16, 4), **setting)
+    problem = Problem.checked(nets, *data(16, 4), **setting)
     assert choice.engine_for(problem).name == engine
 
 
 def test_without_numba_torch_takes_over(monkeypatch):
     monkeypatch.setitem(sys.modules, "numba", None)
-    for module in ("foldnet.engines.fused", "foldnet.engines._fused_kernel"):
+    for module in ("foldnet.engines._fused", "foldnet.engines._fused_kernel"):
         monkeypatch.delitem(sys.modules, module, raising=False)
     monkeypatch.setattr(choice, "fused_pays", lambda problem: True)
     net, (x, y) = ReLUNet.random((2, 3, 1)), data(5, 2)

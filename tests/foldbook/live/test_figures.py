@@ -21,7 +21,7 @@ from foldnet.geometry.regions import regions
 from foldnet.growth.amplitude import best_amplitude
 from foldnet.growth.expressivity import best_update, desired_update, layer_inputs
 from foldnet.growth.folding import fold
-from foldnet.growth.neurons import moved, optimal_neurons, with_neurons
+from foldnet.growth.neurons import optimal_neurons, with_neurons
 from foldnet.splines import dynamics
 from foldnet.splines.breakpoints import spline
 from foldnet.splines.depth import deep_spline
@@ -345,7 +345,7 @@ def test_a_neuron_by_hand_stands_beside_the_optimal_one(show):
     net = line_network(state)
     window.button("Settle the old weights").click()
     goal = desired_update(net, 1, x, y, half)
-    net = moved(net, 1, best_update(layer_inputs(net, x)[1], goal), 1.0)
+    net = best_update(layer_inputs(net, x)[1], goal).applied(net, 1, 1.0)
     np.testing.assert_allclose(line_network(window.state()).vector(), net.vector(), atol=1e-9)
     bend = window.page.get_by_role("slider", name="bend of your neuron")
     bend.focus()
@@ -360,12 +360,12 @@ def test_a_neuron_by_hand_stands_beside_the_optimal_one(show):
     hinge = 0.05 * np.maximum(0, x + 0.55)
     left = float(half(net(x), torch.tensor(y - hinge)).mean())
     new = optimal_neurons(net, 0, x, y, k=1, loss=half)
-    found = best_amplitude(net, 0, new, x, y, half)
+    found = best_amplitude(net, 0, new, x, y, half, update=0.0)
     rows = window.table()
     assert [row[3] for row in rows[:2]] == pytest.approx([left, float(found.loss)], abs=6e-5)
     assert rows[2][3] < rows[1][3], "the best bend is better than that of the linear theory"
     window.button("Add TINY's").click()
-    grown = with_neurons(net, 0, new, found.amplitude)
+    grown = with_neurons(net, 0, new, found.amplitude, update=0.0)
     np.testing.assert_allclose(line_network(window.state())(x), grown(x), atol=1e-4)  # a line search beside a closed form
     assert f"2 neurons, loss {float(found.loss):.4f}" in window.readout()
     assert window.errors == []

@@ -1,4 +1,4 @@
-"""The growth loop and its stopping rules, exact deepening, and batch normalisation folded away."""
+"""The growth loop and its stopping rules, and exact deepening."""
 
 import numpy as np
 import pytest
@@ -6,8 +6,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from foldnet.growth.fold_loop import deepen, fit_normalised, grow_by_folding
-from foldnet.growth.folding import dead, fold, grow
+from foldnet.growth.fold_loop import deepen, grow_by_folding
+from foldnet.growth.folding import fold, grow
 from foldnet.growth.tasks import one_hot, sine
 from foldnet.growth.typical import accuracy, predictions
 from foldnet.nets import ReLUNet, stack
@@ -75,7 +75,7 @@ def test_a_dead_start_is_brought_to_life():
     """Both units off everywhere: training alone cannot move them, the fallback of the fold can."""
     net = ReLUNet([[[1.0, 0.0], [0.0, 1.0]], [[1.0, -1.0], [-1.0, 1.0]]], [[-50.0, -50.0], [0.1, 0.0]])
     growth = grow_by_folding(net, x, y, most=3, target=2.0, gain=-1.0, epochs=300)
-    assert dead(growth.stages[0].net, x).all()
+    assert not growth.stages[0].net.pattern(x).any()
     assert growth.stages[1].fold.flat
     assert growth.stages[1].accuracy > growth.stages[0].accuracy + 0.2
 
@@ -96,25 +96,3 @@ def test_deepening_refuses_what_it_cannot_keep():
     for net in (ReLUNet.random((2, 2)), ReLUNet.random((2, 3, 2), leak=0.1)):
         with pytest.raises(ValueError, match="identity layer"):
             deepen(net)
-
-
-def test_normalised_training_returns_the_plain_network_it_stands_for():
-    net = ReLUNet.random((2, 3, 3, 2), batch=2, seed=4)
-    plain = fit_normalised(net, x, y, epochs=0, normalise=False)
-    assert all(torch.equal(a, b) for a, b in zip(plain.weights + plain.biases, net.weights + net.biases))
-    start = fit_normalised(net, x, y, epochs=0)
-    for z in start.preactivations(x):
-        assert torch.allclose(z.mean(-2), torch.zeros_like(z.mean(-2)), atol=1e-10)
-        assert z.var(-2, correction=0).max() <= 1
-    # against torch's own layers
-    model = torch.nn.Sequential(
-        torch.nn.Linear(2, 3), torch.nn.BatchNorm1d(3), torch.nn.ReLU(),
-        torch.nn.Linear(3, 3), torch.nn.BatchNorm1d(3), torch.nn.ReLU(), torch.nn.Linear(3, 2),
-    ).double()  # fmt: skip
-    with torch.no_grad():
-        for layer, w, b in zip(model[::3], net.weights, net.biases):
-            layer.weight.copy_(w[0])
-            layer.bias.copy_(b[0])
-    assert torch.allclose(model(x), start(x)[0], atol=1e-9)
-    better = fit_normalised(net, x, y, epochs=100)
-    assert (accuracy(better, x, y) > accuracy(start, x, y)).all()

@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from foldnet.geometry.boundaries import hyperplane
-from foldnet.growth.folding import fold, fold_neuron, grow
+from foldnet.growth.folding import fold, grow
 from foldnet.growth.tasks import one_hot, sine
-from foldnet.growth.typical import losses, predictions
+from foldnet.growth.typical import class_losses, predictions
 from foldnet.growth.widen import widen
 from foldnet.nets import ReLUNet
 
@@ -22,6 +22,12 @@ def problem(sizes, seed, batch=(), n=40, init="torch"):
     x = torch.as_tensor(rng.normal(size=(n, sizes[0])))
     y = torch.as_tensor(rng.integers(0, max(2, sizes[-1]), n))
     return ReLUNet.random(sizes, batch=batch, init=init, seed=seed), x, y
+
+
+def neuron(*given, **options):
+    """What `widen` takes of a fold."""
+    found = fold(*given, **options)
+    return found.incoming, found.bias, found.outgoing
 
 
 @settings(deadline=None, max_examples=60)
@@ -56,7 +62,7 @@ def test_the_neuron_vanishes_at_the_fold_point_and_sees_the_mistake(sizes, seed)
     assert predictions(net, found.instance[None]).item() != found.true.item() or (predictions(net, x) == y).all()
     # and it helps there: the loss at the mistake falls
     at, label = found.instance[None], found.true[None]
-    assert losses(grow(net, found), at, label) <= losses(net, at, label) + 1e-12
+    assert class_losses(grow(net, found), at, label) <= class_losses(net, at, label) + 1e-12
 
 
 def test_the_boundary_bends_by_the_stated_normal_and_stays_on_the_other_side():
@@ -79,14 +85,14 @@ def test_the_boundary_bends_by_the_stated_normal_and_stays_on_the_other_side():
 @pytest.mark.parametrize("out", [1, 2, 3])
 def test_a_batch_of_folds_is_its_folds(out):
     nets, x, y = problem((2, 3, out), seed=5, batch=(2, 3))
-    many = fold_neuron(nets, x, y, seed=10)
+    many = neuron(nets, x, y, seed=10)
     assert [tuple(a.shape) for a in many] == [(2, 3, 1, 2), (2, 3, 1), (2, 3, out, 1)]
     for k in range(6):
         index = divmod(k, 3)
-        one = fold_neuron(nets[index], x, y, seed=10)
+        one = neuron(nets[index], x, y, seed=10)
         assert all(torch.allclose(a[index], b, atol=1e-12) for a, b in zip(many, one))
     assert widen(nets, 0, *many).sizes == (2, 4, out)
-    own = fold_neuron(nets, x.expand(2, 3, -1, -1), y.expand(2, 3, -1), seed=10)
+    own = neuron(nets, x.expand(2, 3, -1, -1), y.expand(2, 3, -1), seed=10)
     assert all(torch.allclose(a, b) for a, b in zip(many, own))
 
 
@@ -163,9 +169,9 @@ def test_a_flat_segment_is_replaced_by_the_way_from_the_nearest_of_the_predicted
 
 def test_float_targets_are_understood():
     nets, x, y = problem((2, 3, 2), seed=6, batch=4)
-    assert all(torch.equal(a, b) for a, b in zip(fold_neuron(nets, x, y), fold_neuron(nets, x, one_hot(y))))
+    assert all(torch.equal(a, b) for a, b in zip(neuron(nets, x, y), neuron(nets, x, one_hot(y))))
     single, x, y = problem((2, 3, 1), seed=6, batch=4)
-    assert all(torch.equal(a, b) for a, b in zip(fold_neuron(single, x, y), fold_neuron(single, x, y.double()[:, None])))
+    assert all(torch.equal(a, b) for a, b in zip(neuron(single, x, y), neuron(single, x, y.double()[:, None])))
 
 
 def dead(out=2):

@@ -3,7 +3,6 @@
 import pytest
 import torch
 
-from foldnet.growth.methods import kind
 from foldnet.growth.minibatches import Training
 from foldnet.growth.widen import widen
 from foldnet.nets import ReLUNet
@@ -21,7 +20,7 @@ def problem(out, leak=0.0):
 @pytest.mark.parametrize("out", [1, 3])
 def test_training_and_growth_follow_torchs_adam(out, leak):
     nets, x, y = problem(out, leak)
-    training = Training(nets, x, y, loss=kind(nets), lr=0.02, batch_size=None)
+    training = Training(nets, x, y, loss="bce" if nets.sizes[-1] == 1 else "cross_entropy", lr=0.02, batch_size=None)
     training.train(50)
     incoming, bias, outgoing = (torch.full(s, 0.3, dtype=torch.float64) for s in ((2, 2), (2,), (out, 2)))
     incoming[0] *= -1

@@ -7,12 +7,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from foldnet.growth.amplitude import best_amplitude, line_search
-from foldnet.growth.expressivity import best_update, desired_update, layer_inputs, point_losses
-from foldnet.growth.moments import SecondMoment, cross, gram, moment_of, tall_svd, with_one
-from foldnet.growth.neurons import moved, optimal_neurons, second_moment, with_neurons
+from foldnet.growth._passes import tall_svd
+from foldnet.growth.amplitude import _line_search, best_amplitude
+from foldnet.growth.expressivity import best_update, desired_update, layer_inputs
+from foldnet.growth.moments import SecondMoment, cross_products, gram, with_one
+from foldnet.growth.neurons import optimal_neurons, second_moment, with_neurons
 from foldnet.growth.smooth import SmoothNet
 from foldnet.nets import ReLUNet, stack
+from foldnet.training.losses import point_losses
 
 NETS = {
     "tanh": lambda sizes, **kw: SmoothNet.random(sizes, activation="tanh", **kw),
@@ -90,13 +92,53 @@ def test_gain_is_the_slope_of_the_loss(kind, layer, old, seed):
     new = optimal_neurons(net, layer, x, y, 2, old=old)
     start, large = mean_loss(net, x, y), max(1.0, float(new.incoming.abs().max()) if new.rank else 1.0)
     for split, h in ((1.0, 1e-6 / large), (0.5, 1e-9 / large)):
-        near, far = ((start - mean_loss(with_neurons(net, layer, new, t, split=split), x, y)) / t for t in (h, 4 * h))
+        near, far = ((start - mean_loss(with_neurons(net, layer, new, t, 0.0, split=split), x, y)) / t for t in (h, 4 * h))
         slope = (4 * near - far) / 3 if split == 1 else 2 * near - far  # the next term: h more or, with half in each, its root
         rounding = 8 * torch.finfo(torch.float64).eps * start.item() / h
         assert slope == pytest.approx(new.gain.item(), rel=1e-3, abs=1e-6 + rounding)
     h = 1e-6
-    loss = [mean_loss(moved(net, layer + 1, new.update, t), x, y) for t in (h, -h)]
+    loss = [mean_loss(new.update.applied(net, layer + 1, t), x, y) for t in (h, -h)]
     assert (loss[1] - loss[0]) / (2 * h) == pytest.approx(new.update.gain.item(), rel=1e-5, abs=1e-8)
+
+
+@pytest.mark.parametrize("old", [{}, {"old": "kept"}])
+@pytest.mark.parametrize("sizes", [(2, 4, 1), (2, 4, 4, 1), (2, 16, 16, 1)])
+@pytest.mark.parametrize("leak", [0.0, 0.2])
+def test_a_small_step_as_documented_lowers_the_loss_of_every_network(sizes, leak, old):
+    """The defaults belong together: neurons that count on a move of the old weights come with that move."""
+    rng = np.random.default_rng(0)
+    x, y = torch.as_tensor(rng.normal(size=(40, 2))), torch.as_tensor(rng.normal(size=(40, 1)))
+    nets = ReLUNet.random(sizes, batch=200, leak=leak, seed=1)
+    for layer in range(len(sizes) - 2):
+        new = optimal_neurons(nets, layer, x, y, 2, **old)
+        before = mean_loss(nets, x, y)
+        alive = new.joint_gain > 0
+        assert alive.double().mean() > 0.98  # behind dead layers nothing is asked for
+        assert (mean_loss(with_neurons(nets, layer, new, 0.01 * alive), x, y) < before)[alive].all()
+        searched = best_amplitude(nets, layer, new, x, y)
+        after = mean_loss(with_neurons(nets, layer, new, searched.amplitude), x, y)
+        assert torch.allclose(after, searched.loss, rtol=1e-9)
+        assert (after < before)[alive].all()
+
+
+@pytest.mark.parametrize("old", ["first", "jointly", "kept"])
+def test_the_joint_gain_is_the_slope_of_the_documented_step(old):
+    x, y = problem()
+    nets = ReLUNet.random((6, 3, 4), batch=20, seed=2)
+    new = optimal_neurons(nets, 0, x, y, 2, old=old)
+    slope = (mean_loss(nets, x, y) - mean_loss(with_neurons(nets, 0, new, 1e-6), x, y)) / 1e-6
+    assert torch.allclose(slope, new.joint_gain, rtol=1e-3)
+    assert torch.allclose(slope, new.gain, rtol=0.1) == (old == "kept")
+
+
+def test_a_step_that_promises_nothing_is_told():
+    x, y = problem()
+    nets = stack([ReLUNet.random((6, 3, 4), seed=s) for s in range(2)])
+    new = optimal_neurons(nets, 0, x, torch.stack([y, nets[1](x)]), 1)
+    with pytest.warns(UserWarning, match="in 1 of 2 networks: the joint gain"):
+        with_neurons(nets, 0, new, 0.1)
+    with_neurons(nets, 0, new, torch.tensor([0.1, 0.0]))  # that network stays as it is
+    with_neurons(nets, 0, new, 0.1, update=0.1)  # said by the caller
 
 
 def test_jointly_finds_nothing_new_in_what_a_badly_conditioned_layer_knows():
@@ -205,7 +247,7 @@ def test_amplitude_zero_keeps_the_function(kind, layer, seed, split):
     grown = with_neurons(net, layer, new, 0.0, split=split)
     assert grown.sizes[layer + 1] == net.sizes[layer + 1] + new.bias.shape[-1]
     assert torch.allclose(grown(x), net(x), rtol=0, atol=1e-12)
-    assert torch.allclose(with_neurons(net, layer, new, 1e-9, split=split)(x), net(x), rtol=0, atol=1e-6)
+    assert torch.allclose(with_neurons(net, layer, new, 1e-9, 0.0, split=split)(x), net(x), rtol=0, atol=1e-6)
 
 
 def test_a_cached_moment_changes_nothing():
@@ -215,7 +257,7 @@ def test_a_cached_moment_changes_nothing():
     for _ in range(3):
         cached, fresh = (optimal_neurons(net, 0, x, y, 1, moment=m) for m in (moment, None))
         assert torch.equal(cached.incoming, fresh.incoming)
-        net = with_neurons(net, 0, cached, 0.1)
+        net = with_neurons(net, 0, cached, 0.1, update=0.0)
     with pytest.raises(ValueError, match="reads 6 inputs; the second moment given has 5"):
         optimal_neurons(net, 0, x, y, 1, moment=second_moment(ReLUNet.random((5, 2, 4)), 0, x[:, :5]))
 
@@ -225,7 +267,7 @@ def test_a_singular_second_moment(n):
     """Zero, constant and dependent inputs: WW' is a generalized inverse of S, and the neurons still fit best."""
     x, y = problem(n)
     x = torch.cat([x, torch.zeros(n, 2), torch.full((n, 1), 3.0), x[:, :1] - 2 * x[:, 1:2], 1e-6 * x[:, 2:3] + x[:, 3:4]], dim=1)
-    w = moment_of(x)
+    w = SecondMoment.of(x)
     rows = with_one(x)
     s = rows.mT @ rows / n
     inverse = w.whitening @ w.whitening.mT
@@ -242,7 +284,7 @@ def test_a_batch_with_one_singular_moment():
     good, _ = problem(seed=1)
     bad = good.clone()
     bad[:, 2] = 0
-    both = moment_of(torch.stack([good, bad]))
+    both = SecondMoment.of(torch.stack([good, bad]))
     assert both.rank.tolist() == [7, 6]
     assert not both.whitening[1, 2].any()  # an input that is always 0 gets no weight
     for x, w in zip((good, bad), both.whitening):
@@ -253,7 +295,7 @@ def test_a_batch_with_one_singular_moment():
 def test_dependent_inputs_are_seen_although_cholesky_may_pass_them():
     x = torch.randn(64, 60, 6, dtype=torch.float64, generator=torch.Generator().manual_seed(2))
     x[..., 5] = x[..., :5].sum(-1)
-    assert moment_of(x).rank.tolist() == [6] * 64
+    assert SecondMoment.of(x).rank.tolist() == [6] * 64
 
 
 def test_the_gram_matrix_of_a_wide_layer():
@@ -263,8 +305,8 @@ def test_the_gram_matrix_of_a_wide_layer():
 
 def test_products_with_the_constant():
     x, v = torch.randn(2, 3, 50, 8, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
-    assert torch.allclose(cross(x, v), with_one(x).mT @ v, atol=1e-12)
-    assert torch.allclose(cross(x[0], v), with_one(x[:1]).mT @ v, atol=1e-12)  # the same points for all networks
+    assert torch.allclose(cross_products(x, v), with_one(x).mT @ v, atol=1e-12)
+    assert torch.allclose(cross_products(x[0], v), with_one(x[:1]).mT @ v, atol=1e-12)  # the same points for all networks
 
 
 @pytest.mark.parametrize(
@@ -310,11 +352,11 @@ def test_squaring_is_not_trusted_where_the_pivots_hide_the_condition():
 def test_both_forms_of_a_second_moment_are_one():
     x, y = problem()
     x[:, 2] = 0
-    lower = moment_of(x)
+    lower = SecondMoment.of(x)
     assert lower.live.tolist() == [True, True, False, True, True, True, True]
     full = SecondMoment(lower.whitening, lower.rank)
     assert (full.inputs, lower.inputs) == (6, 6)
-    products = cross(x, y) / len(x)
+    products = cross_products(x, y) / len(x)
     assert torch.allclose(full.whiten(products), lower.whiten(products), atol=1e-13)
     assert torch.allclose(full.weights(products), lower.weights(products), atol=1e-13)
     net = ReLUNet.random((6, 3, 4), seed=3)
@@ -373,7 +415,7 @@ def test_nothing_to_gain():
     assert fitted.rank == 0
     assert fitted.incoming.shape == (0, 6)
     assert fitted.gain == 0
-    assert torch.equal(with_neurons(net, 0, fitted)(x), net(x))
+    assert torch.equal(with_neurons(net, 0, fitted, update=0.0)(x), net(x))
     dead = ReLUNet([net.weights[0], net.weights[1], torch.ones(4, 4)], [net.biases[0], torch.full((4,), -1e3), torch.zeros(4)])
     new = optimal_neurons(dead, 0, x, y, 2)  # no point reaches the second layer: nothing is asked of it
     assert new.rank == 0
@@ -401,11 +443,11 @@ def test_no_more_neurons_than_are_of_use():
 def test_line_search_is_monotone_and_finds_the_minimum():
     zero = torch.zeros(4, dtype=torch.float64)
     minima = torch.tensor([0.003, 0.7, 40.0, -1.0], dtype=torch.float64)
-    found = line_search(lambda t: (t - minima) ** 2, zero)
+    found = _line_search(lambda t: (t - minima) ** 2, zero)
     assert torch.allclose(found.amplitude[:3], minima[:3], rtol=1e-4)
     assert found.amplitude[3] == 0
     assert (found.loss <= found.start).all()
-    wild = line_search(lambda t: torch.where(t > 0.5, torch.nan, torch.cos(40 * t)), zero)
+    wild = _line_search(lambda t: torch.where(t > 0.5, torch.nan, torch.cos(40 * t)), zero)
     assert (wild.loss <= wild.start).all()
     assert wild.loss.isfinite().all()
 
@@ -422,8 +464,8 @@ def test_bad_input_is_a_sentence():
         (lambda: optimal_neurons(net, 0, x, y[:5]), "targets have shape"),
         (lambda: with_neurons(net, 0, optimal_neurons(net, 0, x, y, 1), -1.0), "at least 0; got -1"),
         (lambda: best_amplitude(net, 0, optimal_neurons(net, 0, x, y, 1), x, y, update="first"), "update is 'only', .*'first'"),
-        (lambda: line_search(lambda t: t, torch.zeros(1), least=0.0), "got least=0.0 and most=1024.0"),
-        (lambda: line_search(lambda t: t, torch.zeros(1), least=2.0, most=1.0), "got least=2.0 and most=1.0"),
+        (lambda: _line_search(lambda t: t, torch.zeros(1), least=0.0), "got least=0.0 and most=1024.0"),
+        (lambda: _line_search(lambda t: t, torch.zeros(1), least=2.0, most=1.0), "got least=2.0 and most=1.0"),
     ]:
         with pytest.raises(ValueError, match=words):
             call()
@@ -448,7 +490,7 @@ def test_values_that_are_no_numbers(n, cached):
                         optimal_neurons(any_net, layer, points, targets, 1, moment=moment)
     huge = 1e200 * x  # each is a number, their squares are not
     with pytest.raises(ValueError, match=r"second_moments of shape .* NaN or infinite"):
-        moment_of(huge)
+        SecondMoment.of(huge)
     with pytest.raises(ValueError, match=r"products of shape .* NaN or infinite"):
         optimal_neurons(net, 0, 1e5 * huge, 1e120 * y, 1, old="kept", moment=second_moment(net, 0, x))
     with pytest.raises(ValueError, match=r"points of shape \(0, 6\) are empty"):
@@ -463,9 +505,9 @@ def test_one_batch_of_growing_networks():
     losses = [mean_loss(nets, x, y)]
     for _ in range(4):
         new = optimal_neurons(nets, 0, x, y, 1)
-        nets = moved(nets, 1, new.update, best_amplitude(nets, 0, new, x, y, update="only").amplitude)
+        nets = new.update.applied(nets, 1, best_amplitude(nets, 0, new, x, y, update="only").amplitude)
         new = optimal_neurons(nets, 0, x, y, 1)
-        nets = with_neurons(nets, 0, new, best_amplitude(nets, 0, new, x, y).amplitude)
+        nets = with_neurons(nets, 0, new, best_amplitude(nets, 0, new, x, y, update=0.0).amplitude, update=0.0)
         losses.append(mean_loss(nets, x, y))
     assert (torch.stack(losses).diff(dim=0) <= 1e-12).all()
     assert nets.sizes == (6, 5, 1)

@@ -7,9 +7,11 @@ import pytest
 import torch
 
 from experiments import tiny_mnist
+from foldbook.chapters import mnist
 from foldbook.stored import stored
 from foldnet.growth import tiny
 from foldnet.growth.minibatches import Training
+from foldnet.growth.moments import SecondMoment
 from foldnet.growth.neurons import optimal_neurons
 from foldnet.growth.smooth import SmoothNet
 from foldnet.growth.widen import widen
@@ -124,9 +126,9 @@ def grown(growths=3, delay=2, minibatches=8, **more):
 
 def test_printed_widths_follow_from_adding_every_singular_vector():
     """The widths in Figures 8, 10 and 13 of the paper."""
-    assert [tiny.widths_after(g) for g in (6, 8, 15)] == [[110, 51], [222, 71], [929, 141]]
+    assert [mnist.widths_after(g) for g in (6, 8, 15)] == [[110, 51], [222, 71], [929, 141]]
     run = grown()
-    assert [list(r.widths) for r in run.growths[1::2]] == [tiny.widths_after(g, inputs=6, outputs=4) for g in (1, 2, 3)]
+    assert [list(r.widths) for r in run.growths[1::2]] == [mnist.widths_after(g, inputs=6, outputs=4) for g in (1, 2, 3)]
 
 
 @pytest.mark.parametrize("ridge", [0.0, 0.01])
@@ -142,7 +144,7 @@ def test_losses_of_a_growth_are_those_of_its_networks(fresh):
     halves = [(torch.as_tensor(X[c]).expand(2, -1, -1), torch.as_tensor(Y[c]).expand(2, -1)) for c in (np.r_[:30], np.r_[30:60])]
     rngs = [np.random.default_rng(b) for b in range(2)]
     net = nets(2, (6, 3, 2, 4))
-    wide, record = tiny.widened(net, 0, *halves[0], "optimal", rngs, search=halves[1] if fresh else None)
+    wide, record = tiny._widened(net, 0, *halves[0], "optimal", rngs, search=halves[1] if fresh else None)
     x, y = halves[fresh]
     for b in range(2):
         for place, value in ((0, net), (2, wide)):
@@ -153,7 +155,7 @@ def test_losses_of_a_growth_are_those_of_its_networks(fresh):
 def test_behind_a_softmax_the_last_singular_value_is_zero_and_its_neuron_idles_but_can_learn():
     net = nets(2, (6, 8, 5, 4))
     x, y = torch.as_tensor(X).expand(2, -1, -1), torch.as_tensor(Y).expand(2, -1)
-    wide, record = tiny.widened(net, 1, x, y, "optimal", [np.random.default_rng(b) for b in range(2)])
+    wide, record = tiny._widened(net, 1, x, y, "optimal", [np.random.default_rng(b) for b in range(2)])
     assert wide.sizes == (6, 8, 9, 4)
     assert float(record.singular_values[:, 3].max()) < 1e-12 < float(record.singular_values[:, 2].min())
     assert float(wide.weights[2][..., -1].abs().max()) == 0  # it changes nothing
@@ -165,7 +167,7 @@ def test_the_ridge_tends_to_the_second_moment_itself():
     rows = torch.cat([inputs, torch.ones(2, 50, 1, dtype=inputs.dtype)], -1)
     s = rows.mT @ rows / 50
     for share in (1e-12, 0.1):
-        w = tiny.ridge_moment(inputs, share).whitening
+        w = SecondMoment.with_ridge(inputs, share).whitening
         extra = share * s.diagonal(dim1=-2, dim2=-1)[:, :4].mean(-1)
         expected = torch.linalg.inv(s + extra[:, None, None] * torch.eye(5))
         assert torch.allclose(w @ w.mT, expected, rtol=1e-8)
@@ -181,7 +183,7 @@ def test_a_rare_input_gets_a_large_weight_without_the_ridge_and_a_small_one_with
     weights = []
     for ridge in (0.0, 0.01):
         rngs = [np.random.default_rng(b) for b in range(2)]
-        wide, _ = tiny.widened(nets(2, (6, 3, 2, 4)), 0, torch.as_tensor(x), y, "optimal", rngs, ridge=ridge)
+        wide, _ = tiny._widened(nets(2, (6, 3, 2, 4)), 0, torch.as_tensor(x), y, "optimal", rngs, ridge=ridge)
         weights.append(float(wide.weights[0][:, 3:, 5].abs().max() / wide.weights[0][:, 3:, :5].abs().max()))
     assert weights[0] > 10 > 0.1 > weights[1]
 
@@ -200,7 +202,7 @@ def test_random_neurons_move_no_old_weight_and_optimal_ones_do():
     net = nets(2, (6, 3, 2, 4))
     moved = {}
     for method in tiny.SOURCES:
-        wide, _ = tiny.widened(net, 0, x, y, method, [np.random.default_rng(b) for b in range(2)])
+        wide, _ = tiny._widened(net, 0, x, y, method, [np.random.default_rng(b) for b in range(2)])
         assert largest_gap([wide.weights[0][:, :3]], net.weights[:1]) == 0
         moved[method] = largest_gap([wide.weights[1][..., :3]], [net.weights[1]])
     assert moved["random"] == 0 < min(moved["optimal"], moved["random, old moved"])
@@ -209,7 +211,7 @@ def test_random_neurons_move_no_old_weight_and_optimal_ones_do():
 def test_looks_fall_on_the_marks_and_around_each_growth():
     widths = lambda net: net.sizes[1:-1]  # noqa: E731
     run = grown(look=widths, marks=[0, 2, 5, 8])
-    after = [tuple(tiny.widths_after(g, inputs=6, outputs=4)) for g in range(4)]
+    after = [tuple(mnist.widths_after(g, inputs=6, outputs=4)) for g in range(4)]
     assert run.looks == [after[0], after[1], after[2], after[3]]
     assert run.around == list(pairwise(after))
     assert [r.minibatch for r in run.growths] == [2, 2, 4, 4, 6, 6]
@@ -221,7 +223,7 @@ def test_points_follow_the_printed_rule_until_there_are_no_more():
     """Appendix C of the paper: 100 at first, then times the root of the wider neighbour, after every growth of all layers."""
     counts, seen = [tiny.FIRST_POINTS] * 2, []
     for g in range(1, 4):
-        counts = tiny.more_points(nets(1, (784, *tiny.widths_after(g), 10)), counts)
+        counts = tiny.more_points(nets(1, (784, *mnist.widths_after(g), 10)), counts)
         seen.append([round(n) for n in counts])
     assert seen == [[2800, 316], [78400, 1000], [2195200, 4123]]
     run = tiny.tiny(start(), X, Y, 3, 1, 4, lr=1e-2, batch_size=20)
@@ -231,14 +233,14 @@ def test_points_follow_the_printed_rule_until_there_are_no_more():
 def test_printed_neurons_are_all_of_one_size_and_scaled_ones_are_not():
     net, x, y = nets(2, (6, 3, 2, 4)), torch.as_tensor(X).expand(2, -1, -1), torch.as_tensor(Y).expand(2, -1)
     new = optimal_neurons(net, 0, x, y, loss="cross_entropy")
-    plain = tiny.unscaled(new)
+    plain = tiny._unscaled(new)
     root = new.singular_values[:, : new.bias.shape[1]].sqrt()
     assert torch.allclose(plain.outgoing.norm(dim=-2), torch.ones_like(root))
     assert torch.allclose(plain.outgoing * root[:, None], new.outgoing)
     assert torch.allclose(plain.incoming * root[..., None], new.incoming)
     assert torch.allclose(plain.bias * root, new.bias)
     rngs = [np.random.default_rng(b) for b in range(2)]
-    grown = [tiny.widened(net, 0, x, y, "optimal", rngs, scaled=s)[0] for s in (False, True)]
+    grown = [tiny._widened(net, 0, x, y, "optimal", rngs, scaled=s)[0] for s in (False, True)]
     size = [g.weights[1][..., 3:].norm(dim=-2) for g in grown]
     assert torch.allclose(size[0], torch.ones_like(size[0]))
     assert torch.allclose(size[1], root)

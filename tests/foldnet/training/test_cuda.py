@@ -13,15 +13,15 @@ import numpy as np
 import pytest
 import torch
 
-from foldnet.engines import _nvrtc, choice, cuda, games
+from foldnet.engines import _cuda, _nvrtc, choice, games
 from foldnet.engines._cuda_plan import Layout, best_layout, bits, layouts, plan_for
-from foldnet.engines.torch_engine import TorchEngine
+from foldnet.engines._torch_engine import TorchEngine
 from foldnet.geometry import _slopes_cuda, vision
 from foldnet.geometry.convnet import ConvNet
 from foldnet.nets import ReLUNet
 from foldnet.splines import gans
 from foldnet.train import fit
-from foldnet.training.problem import checked
+from foldnet.training.problem import Problem
 
 HERE = Path(__file__).parent
 COMPILER = shutil.which("g++")
@@ -52,7 +52,7 @@ def built(tmp_path_factory):
 
 @pytest.fixture
 def on_cpu(built, monkeypatch):
-    monkeypatch.setattr(cuda, "kernel", built)
+    monkeypatch.setattr(_cuda, "kernel", built)
 
 
 def random_problem(sizes, n, count, dtype=torch.float64, own_points=False, corners=False, **settings):
@@ -63,7 +63,7 @@ def random_problem(sizes, n, count, dtype=torch.float64, own_points=False, corne
     y = torch.as_tensor(rng.uniform(0.01, 1, size=(n, sizes[-1]) if own_points else (count, n, sizes[-1])))
     if settings["loss"] == "cross_entropy":
         y = y / y.sum(-1, keepdim=True)
-    return checked(nets, x, y.round() if corners else y, **{"lr": 0.01, "epochs": 25, **settings})
+    return Problem.checked(nets, x, y.round() if corners else y, **{"lr": 0.01, "epochs": 25, **settings})
 
 
 def step_by_step(problem, other, tol, parted=0.0, chunks=(1, 1, 2, 3, 5, 8)):
@@ -109,7 +109,7 @@ CASES = [
 @pytest.mark.parametrize(("setting", "lanes"), CASES)
 def test_kernel_step_by_step(on_cpu, setting, lanes):
     problem = random_problem(count=37, **setting)
-    done = step_by_step(problem, cuda.CudaEngine(problem, laid_out(problem, lanes)), 1e-12)
+    done = step_by_step(problem, _cuda.CudaEngine(problem, laid_out(problem, lanes)), 1e-12)
     if problem.until is not None:
         assert 0 < (done.stops() >= 0).sum() < 37
         assert len(done.stops().unique()) > 3
@@ -118,14 +118,14 @@ def test_kernel_step_by_step(on_cpu, setting, lanes):
 @needs_compiler
 def test_kernel_with_moments_in_shared_memory(on_cpu):
     problem = random_problem((4, 6, 6, 2), 16, 5, loss="mse", optimizer="adam")
-    step_by_step(problem, cuda.CudaEngine(problem, laid_out(problem, 16, apart=True)), 1e-12)
+    step_by_step(problem, _cuda.CudaEngine(problem, laid_out(problem, 16, apart=True)), 1e-12)
 
 
 @needs_compiler
 @pytest.mark.parametrize(("lanes", "corners"), [(1, True), (4, False)])
 def test_kernel_in_float32(on_cpu, lanes, corners):
     problem = random_problem((4, 3, 1), 16, 40, torch.float32, corners=corners, loss="bce", optimizer="adam")
-    step_by_step(problem, cuda.CudaEngine(problem, laid_out(problem, lanes)), 5e-5)
+    step_by_step(problem, _cuda.CudaEngine(problem, laid_out(problem, lanes)), 5e-5)
 
 
 @needs_compiler
@@ -133,7 +133,7 @@ def test_kernel_in_float32(on_cpu, lanes, corners):
 def test_what_diverges_is_frozen(on_cpu, lanes, batch_size):
     how = {"loss": "mse", "optimizer": "sgd" if batch_size else "gd", "batch_size": batch_size, "epochs": 30}
     problem = random_problem((2, 3, 1), 9, 3, lr=torch.tensor([0.01, 1e150, 10.0], dtype=torch.float64), **how)
-    done = step_by_step(problem, cuda.CudaEngine(problem, laid_out(problem, lanes)), 1e-9)
+    done = step_by_step(problem, _cuda.CudaEngine(problem, laid_out(problem, lanes)), 1e-9)
     assert done.stops()[0] == -1
     assert done.stops()[1] >= 1
 
@@ -141,7 +141,7 @@ def test_what_diverges_is_frozen(on_cpu, lanes, batch_size):
 @needs_compiler
 def test_fit_with_the_engine(on_cpu, monkeypatch):
     """Through fit: marks, a record in the middle, networks that stop, the shape of the batch."""
-    monkeypatch.setattr(choice, "cuda_obstacle", lambda problem: None)
+    monkeypatch.setattr(choice, "_cuda_obstacle", lambda problem: None)
     nets = ReLUNet.random((4, 3, 1), batch=(3, 12), leak=0.1, seed=1)
     y = torch.as_tensor(np.random.default_rng(0).integers(0, 2, (3, 1, 16, 1)))
     how = {"loss": "bce", "lr": 0.05, "epochs": 70, "every": 9, "until": 0.45, "record": lambda net: net.vector()}
@@ -171,7 +171,9 @@ def test_layout_by_size_and_number(sizes, n, count, lanes):
     found = best_layout(random_problem(sizes, n, 2, torch.float32, loss="bce", optimizer="adam"))
     if count > 10:
         nets = ReLUNet.random(sizes, dtype=torch.float32)
-        problem = checked(nets, torch.ones(n, sizes[0]), torch.zeros(n, sizes[-1]), loss="bce", optimizer="adam", lr=1, epochs=1)
+        problem = Problem.checked(
+            nets, torch.ones(n, sizes[0]), torch.zeros(n, sizes[-1]), loss="bce", optimizer="adam", lr=1, epochs=1
+        )
         found = best_layout(replace(problem, theta=problem.theta.expand(count, -1)))
     assert (found and found.lanes) == lanes
 
@@ -186,25 +188,25 @@ def test_bits():
 def test_estimate_and_obstacles():
     def problem(count, epochs, sizes=(4, 3, 1), **settings):
         nets = ReLUNet.random(sizes, batch=count, dtype=torch.float32)
-        return checked(nets, CORNERS, torch.zeros(16), loss="bce", optimizer="adam", lr=1e-3, epochs=epochs, **settings)
+        return Problem.checked(nets, CORNERS, torch.zeros(16), loss="bce", optimizer="adam", lr=1e-3, epochs=epochs, **settings)
 
-    assert choice.cuda_pays(problem(22_200, 40_000))
-    assert not choice.cuda_pays(problem(22_200, 400))
-    assert not choice.cuda_pays(problem(22_200, 40_000, batch_size=4))
-    assert not choice.cuda_pays(problem(2, 40_000, (4, 200, 200, 1)))
+    assert choice._cuda_pays(problem(22_200, 40_000))
+    assert not choice._cuda_pays(problem(22_200, 400))
+    assert not choice._cuda_pays(problem(22_200, 40_000, batch_size=4))
+    assert not choice._cuda_pays(problem(2, 40_000, (4, 200, 200, 1)))
     with pytest.raises(ValueError, match="trains small float32 or float64 networks on a GPU; here the network is on cpu"):
         choice.engine_for(problem(2, 2), "cuda")
     with pytest.raises(ValueError, match="too large for the cuda engine"):
-        cuda.CudaEngine(problem(2, 2, (4, 200, 200, 1)))
+        _cuda.CudaEngine(problem(2, 2, (4, 200, 200, 1)))
 
 
 def test_without_nvrtc_torch_takes_over(monkeypatch):
     def refuse(source, device):
         raise _nvrtc.KernelError("there is none")
 
-    monkeypatch.setattr(cuda, "kernel", refuse)
-    monkeypatch.setattr(choice, "cuda_obstacle", lambda problem: None)
-    monkeypatch.setattr(choice, "cuda_pays", lambda problem: True)
+    monkeypatch.setattr(_cuda, "kernel", refuse)
+    monkeypatch.setattr(choice, "_cuda_obstacle", lambda problem: None)
+    monkeypatch.setattr(choice, "_cuda_pays", lambda problem: True)
     monkeypatch.setattr(choice, "fused_pays", lambda problem: False)
     nets = ReLUNet.random((2, 3, 1))
     assert fit(nets, torch.ones(5, 2), torch.ones(5), epochs=3).engine == "torch"
@@ -236,7 +238,7 @@ def test_cuda_step_by_step(setting, lanes, dtype):
     setting = {**setting, "until": setting.get("until") if dtype == torch.float64 else None}
     problem = moved(random_problem(count=1037, dtype=dtype, **setting))
     close = (1e-10, 0) if dtype == torch.float64 else (2e-4, 0.01)
-    step_by_step(problem, cuda.CudaEngine(problem, laid_out(problem, lanes)), *close)
+    step_by_step(problem, _cuda.CudaEngine(problem, laid_out(problem, lanes)), *close)
 
 
 @gpu
@@ -245,7 +247,7 @@ def test_cuda_step_by_step(setting, lanes, dtype):
 def test_cuda_equals_torch_for_the_layout_it_takes(sizes, dtype):
     how = {"loss": "bce", "optimizer": "adam", "epochs": 60, "every": 7}
     problem = moved(random_problem(sizes, 32, 500, dtype, **how))
-    step_by_step(problem, cuda.CudaEngine(problem), *((1e-9, 0) if dtype == torch.float64 else (1e-3, 0.02)))
+    step_by_step(problem, _cuda.CudaEngine(problem), *((1e-9, 0) if dtype == torch.float64 else (1e-3, 0.02)))
 
 
 @gpu

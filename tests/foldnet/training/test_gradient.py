@@ -5,7 +5,7 @@ import torch
 
 from foldnet.growth.smooth import ACTIVATIONS, SmoothNet
 from foldnet.nets import ReLUNet
-from foldnet.training.gradient import Flat
+from foldnet.training.gradient import FlatNetworks
 from foldnet.training.losses import LOSSES, losses, output_gradient
 
 
@@ -25,7 +25,7 @@ def test_gradient_equals_autograd(loss, sizes, own):
     for nets in kinds(sizes):
         vector = nets.vector().requires_grad_()
         (expected,) = torch.autograd.grad(losses(nets.with_vector(vector)(x), y, loss).sum(), vector)
-        flat = Flat(nets, nets.vector())
+        flat = FlatNetworks(nets, nets.vector())
         flat.gradient.fill_(torch.nan)  # written anew, not added to
         reads, gives = flat.forward(x)
         assert torch.allclose(gives[-1], nets(x), rtol=0, atol=1e-14)

@@ -1,13 +1,14 @@
-"""Held weights that stay, folds that start at their point, and folds rebuilt with one thing changed."""
+"""Held weights that stay, folds that start at their point or are rebuilt, and batch normalisation folded away."""
 
 import numpy as np
 import pytest
 import torch
 
+from foldbook.chapters.folding import HOLD, fit_normalised, follow, held, line_distance, other_places, rebuilt
 from foldnet.geometry.boundaries import kinks, margin
 from foldnet.growth.folding import fold, grow
 from foldnet.growth.tasks import one_hot, sine
-from foldnet.growth.wander import HOLD, follow, held, line_distance, other_places, rebuilt
+from foldnet.growth.typical import accuracy
 from foldnet.nets import ReLUNet
 from foldnet.train import fit
 
@@ -96,3 +97,25 @@ def test_a_rebuilt_fold_keeps_its_promise_and_the_other_two_choices():
         assert change.median() > 0.1 - 1e-9
     ratio = pushed.outgoing[..., 0] / push
     assert torch.allclose(ratio[:, 0], ratio[:, 1])
+
+
+def test_normalised_training_returns_the_plain_network_it_stands_for():
+    net = ReLUNet.random((2, 3, 3, 2), batch=2, seed=4)
+    plain = fit_normalised(net, x, y, epochs=0, normalise=False)
+    assert all(torch.equal(a, b) for a, b in zip(plain.weights + plain.biases, net.weights + net.biases))
+    start = fit_normalised(net, x, y, epochs=0)
+    for z in start.preactivations(x):
+        assert torch.allclose(z.mean(-2), torch.zeros_like(z.mean(-2)), atol=1e-10)
+        assert z.var(-2, correction=0).max() <= 1
+    # against torch's own layers
+    model = torch.nn.Sequential(
+        torch.nn.Linear(2, 3), torch.nn.BatchNorm1d(3), torch.nn.ReLU(),
+        torch.nn.Linear(3, 3), torch.nn.BatchNorm1d(3), torch.nn.ReLU(), torch.nn.Linear(3, 2),
+    ).double()  # fmt: skip
+    with torch.no_grad():
+        for layer, w, b in zip(model[::3], net.weights, net.biases):
+            layer.weight.copy_(w[0])
+            layer.bias.copy_(b[0])
+    assert torch.allclose(model(x), start(x)[0], atol=1e-9)
+    better = fit_normalised(net, x, y, epochs=100)
+    assert (accuracy(better, x, y) > accuracy(start, x, y)).all()

@@ -5,7 +5,7 @@ import pytest
 import scipy.linalg
 import torch
 
-from foldnet.growth.eigen import leading_neurons
+from foldbook.chapters.bottleneck import leading_neurons
 
 
 @pytest.mark.parametrize(("inputs", "outputs", "k"), [(7, 4, 3), (120, 20, 5), (200, 200, 3)])

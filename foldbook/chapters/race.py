@@ -1,11 +1,11 @@
-"""Five ways to propose new neurons for a hidden layer, behind one signature: `propose(nets, x, y, k, rng)`.
+"""growth/race: five ways to propose new neurons for a hidden layer, behind one signature: `propose(nets, x, y, k, rng)`.
 
 All take a batch of shallow ReLU networks `(B,)`, points `(B, n, in)`, targets `(B, n, out)` and one numpy generator for each
 network, so that no network's neurons depend on its neighbours. One output is a logit with binary cross-entropy, more are classes.
 
->>> from foldnet.growth.methods import kind
+>>> from foldbook.chapters.race import loss_name
 >>> from foldnet.nets import ReLUNet
->>> kind(ReLUNet.random((2, 3, 1), seed=0))
+>>> loss_name(ReLUNet.random((2, 3, 1), seed=0))
 'bce'
 """
 
@@ -19,12 +19,12 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from ..nets import ReLUNet
-from ..training.losses import losses, output_gradient
-from .amplitude import best_amplitude
-from .folding import fold
-from .neurons import moved, optimal_neurons
-from .widen import widen
+from foldnet.growth.amplitude import best_amplitude
+from foldnet.growth.folding import fold
+from foldnet.growth.neurons import optimal_neurons
+from foldnet.growth.widen import widen
+from foldnet.nets import ReLUNet
+from foldnet.training.losses import losses, output_gradient
 
 BIAS = 0.01  # GradMax: a ReLU with zero weights needs a little bias to be awake
 NOISE = 1e-3  # split: how far the twins move apart, in units of their own length
@@ -93,7 +93,7 @@ def gradmax(nets, x: Tensor, y: Tensor, k: int, rng: Sequence[np.random.Generato
     function is kept. There are at most min(out, in) singular vectors; neurons beyond them repeat the first ones.
     """
     _checked(nets, k, rng)
-    moment = output_gradient(nets(x), y, kind(nets)).mT @ x
+    moment = output_gradient(nets(x), y, loss_name(nets)).mT @ x
     left = torch.linalg.svd(moment, full_matrices=False).U
     largest = left.gather(1, left.abs().argmax(1, keepdim=True))
     sign = _like(nets, np.stack([r.choice([-1.0, 1.0], k) for r in rng])).unsqueeze(1)
@@ -112,7 +112,7 @@ def optimal(nets, x: Tensor, y: Tensor, k: int, rng: Sequence[np.random.Generato
     neuron. Where theory has no neuron to offer or no amplitude helps, a random one with zero outgoing weights takes the place.
     """
     _checked(nets, k, rng, at_most=min(nets.sizes[2], nets.sizes[0] + 1))
-    name = kind(nets)
+    name = loss_name(nets)
     new = optimal_neurons(nets, 0, x, y, k, loss=name)
     step = best_amplitude(nets, 0, new, x, y, name, update="only", **SEARCH).amplitude
     size = best_amplitude(nets, 0, new, x, y, name, split=0.5, update=step, **SEARCH).amplitude
@@ -122,7 +122,7 @@ def optimal(nets, x: Tensor, y: Tensor, k: int, rng: Sequence[np.random.Generato
     none = ((incoming == 0).all(-1) & (bias == 0)) | (outgoing == 0).all(1)
     spare = random(nets, x, y, k, rng)
     return Proposal(
-        old=moved(nets, 1, new.update, step),  # ty: ignore[invalid-argument-type]
+        old=new.update.applied(nets, 1, step),  # ty: ignore[invalid-argument-type]
         incoming=torch.where(none.unsqueeze(-1), spare.incoming, incoming),
         bias=torch.where(none, spare.bias, bias),
         outgoing=torch.where(none.unsqueeze(1), 0.0, outgoing),
@@ -155,14 +155,14 @@ def _folds(net, x: Tensor, y: Tensor, k: int, rng: np.random.Generator) -> tuple
     return joined("incoming"), joined("bias"), joined("outgoing", 1)
 
 
-def kind(nets) -> str:
+def loss_name(nets) -> str:
     """The loss of these networks: binary cross-entropy for one output, that of a softmax for more."""
     return "bce" if nets.sizes[-1] == 1 else "cross_entropy"
 
 
-def loss(nets, x: Tensor, y: Tensor) -> Tensor:
+def mean_loss(nets, x: Tensor, y: Tensor) -> Tensor:
     """The mean loss of each network, `(B,)`."""
-    return losses(nets(x), y, kind(nets))
+    return losses(nets(x), y, loss_name(nets))
 
 
 def _checked(nets, k: int, rng, at_most: int | None = None) -> None:

@@ -1,7 +1,7 @@
-"""Optimal neurons of a very wide layer without factoring anything: a few eigenvectors by LOBPCG.
+"""growth/bottleneck: optimal neurons of a very wide layer without factoring anything: a few eigenvectors by LOBPCG.
 
 >>> import torch
->>> from foldnet.growth.eigen import leading_neurons
+>>> from foldbook.chapters.bottleneck import leading_neurons
 >>> n, s = torch.diag(torch.tensor([3.0, 1.0])).double(), torch.eye(2).double()
 >>> values, incoming, outgoing = leading_neurons(n, s, k=1)
 >>> values.numpy().round(6).tolist()

@@ -6,8 +6,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from foldnet.growth import methods
-from foldnet.growth.methods import BIAS, CHANGE, METHODS, NOISE, loss
+from foldbook.chapters import race
+from foldbook.chapters.race import BIAS, CHANGE, METHODS, NOISE, mean_loss
 from foldnet.nets import ReLUNet
 
 KEEPING = ("random", "gradmax")
@@ -85,7 +85,7 @@ def test_tiny_never_raises_the_training_loss(shape):
     nets, x, y = problem(out, 3, width, seed=seed)
     k = min(k, out)
     _, wide = grown("tiny", nets, x, y, k, seed)
-    assert (loss(wide, x, y) <= loss(nets, x, y) + 1e-12).all()
+    assert (mean_loss(wide, x, y) <= mean_loss(nets, x, y) + 1e-12).all()
     assert (wide.weights[0][:, -k:].abs().sum((1, 2)) > 0).all()  # never a dead zero
 
 
@@ -96,14 +96,14 @@ def test_tiny_asked_for_more_than_theory_offers_fills_up_with_random_neurons():
     assert (new.outgoing.abs().sum(1) > 0).sum(-1).max() <= 2
     assert (new.outgoing[..., 2] == 0).all()
     assert (new.incoming[:, 2].norm(dim=-1) > 0).all()
-    assert (loss(wide, x, y) <= loss(nets, x, y) + 1e-12).all()
+    assert (mean_loss(wide, x, y) <= mean_loss(nets, x, y) + 1e-12).all()
 
 
 def test_tiny_lowers_the_loss_of_untrained_networks():
     nets, x, y = problem(3, 20, 3, n=60)
     y = torch.nn.functional.one_hot((x[..., 0] > 0).long() + (x[..., 1] > 0).long(), 3).double()
     _, wide = grown("tiny", nets, x, y, 2)
-    assert (loss(wide, x, y) < 0.95 * loss(nets, x, y)).all()
+    assert (mean_loss(wide, x, y) < 0.95 * mean_loss(nets, x, y)).all()
 
 
 # ---- what each method promises -------------------------------------------------------------------------------------------
@@ -117,7 +117,7 @@ def test_the_loss_is_torchs(out):
         expected = torch.nn.functional.binary_cross_entropy_with_logits(z, y, reduction="none").mean((1, 2))
     else:
         expected = torch.nn.functional.cross_entropy(z.flatten(0, 1), y.flatten(0, 1), reduction="none").view(5, -1).mean(1)
-    assert torch.allclose(loss(nets, x, y), expected, rtol=1e-12)
+    assert torch.allclose(mean_loss(nets, x, y), expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize("out", [1, 4])
@@ -129,10 +129,10 @@ def test_gradmax_gives_the_new_weights_the_largest_gradient(out):
     assert torch.allclose(length[:, 0], nets.weights[1].norm(dim=1).mean(-1))
 
     def strength(outgoing):
-        wide = methods.Proposal(new.old, new.incoming, new.bias, outgoing).widened()
+        wide = race.Proposal(new.old, new.incoming, new.bias, outgoing).widened()
         first = wide.weights[0].clone().requires_grad_()
         tried = wide.with_vector(torch.cat([first.flatten(1), wide.vector()[:, first[0].numel() :]], 1))
-        (gradient,) = torch.autograd.grad(loss(tried, x, y).sum(), first)
+        (gradient,) = torch.autograd.grad(mean_loss(tried, x, y).sum(), first)
         return gradient[:, -1].norm(dim=-1)
 
     best = strength(new.outgoing)
@@ -142,7 +142,7 @@ def test_gradmax_gives_the_new_weights_the_largest_gradient(out):
         other = torch.randn(new.outgoing.shape, generator=rng, dtype=torch.float64)
         other = other / other.norm(dim=1, keepdim=True) * length.unsqueeze(1)
         # the output bias makes up for the constant, whatever the outgoing weights are
-        new = methods.Proposal(_bias(nets, other), new.incoming, new.bias, other)
+        new = race.Proposal(_bias(nets, other), new.incoming, new.bias, other)
         assert (strength(other) <= best * (1 + 1e-9)).all()
 
 
@@ -154,9 +154,9 @@ def test_gradmax_with_zero_bias_would_be_dead():
     nets, x, y = problem()
     new, wide = grown("gradmax", nets, x, y, 1)
     assert (wide.preactivations(x)[0][..., -1] == BIAS).all()
-    asleep = methods.Proposal(nets, new.incoming, 0 * new.bias, new.outgoing).widened()
+    asleep = race.Proposal(nets, new.incoming, 0 * new.bias, new.outgoing).widened()
     vector = asleep.vector().requires_grad_()
-    (gradient,) = torch.autograd.grad(loss(asleep.with_vector(vector), x, y).sum(), vector)
+    (gradient,) = torch.autograd.grad(mean_loss(asleep.with_vector(vector), x, y).sum(), vector)
     moved = asleep.with_vector(gradient)
     assert (moved.weights[0][:, -1] == 0).all()
     assert (moved.weights[1][..., -1] == 0).all()
@@ -205,10 +205,10 @@ def test_a_dead_layer_is_no_trouble(name):
 def test_bad_input_is_a_sentence():
     nets, x, y = problem()
     with pytest.raises(ValueError, match="at most 4; got 5"):
-        methods.split(nets, x, y, 5, generators(5))
+        race.split(nets, x, y, 5, generators(5))
     with pytest.raises(ValueError, match="at least one new neuron"):
-        methods.random(nets, x, y, 0, generators(5))
+        race.random(nets, x, y, 0, generators(5))
     with pytest.raises(ValueError, match="one generator for each network"):
-        methods.gradmax(nets, x, y, 1, generators(3))
+        race.gradmax(nets, x, y, 1, generators(3))
     with pytest.raises(ValueError, match="one hidden layer"):
-        methods.random(nets[0], x[0], y[0], 1, generators(1))
+        race.random(nets[0], x[0], y[0], 1, generators(1))

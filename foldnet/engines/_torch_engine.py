@@ -15,7 +15,7 @@ from torch import Tensor
 
 from ..training.adam import adam
 from ..training.capture import captured
-from ..training.gradient import Flat
+from ..training.gradient import FlatNetworks
 from ..training.losses import losses, output_gradient
 from ..training.problem import Problem
 
@@ -34,7 +34,7 @@ class TorchEngine:
 
     def __init__(self, problem: Problem):
         self.problem, self.done = problem, 0
-        self.nets = Flat(problem.net, problem.theta.clone())
+        self.nets = FlatNetworks(problem.net, problem.theta.clone())
         self.theta = self.nets.theta
         self.moments = [torch.zeros_like(self.theta) for _ in range(2 if problem.optimizer == "adam" else 0)]
         self.rate = problem.rate.unsqueeze(-1)
@@ -105,10 +105,11 @@ class TorchEngine:
         """Take the loss; networks that have reached the goal, or lost it for good, are frozen from now on."""
         loss = self.loss.copy_(losses(outputs, self.problem.y, self.problem.loss))
         done = ~loss.isfinite()
-        if callable(self.problem.until):
-            done |= self.problem.until(outputs, self.problem.y)  # ty: ignore[unsupported-operator]
-        elif self.problem.until is not None:
-            done |= loss <= self.problem.until
+        until = self.problem.until
+        if isinstance(until, (int, float)):
+            done |= loss <= until
+        elif until is not None:
+            done |= until(outputs, self.problem.y)
         self.stop.copy_(torch.where(done & ~self.frozen.squeeze(-1), self.epoch, self.stop))
         self.frozen |= done.unsqueeze(-1)
 

@@ -1,8 +1,8 @@
-"""Where does a fold go when training goes on? The kink that one neuron makes in a boundary, and Adam with some weights held.
+"""growth/folding: where a fold goes when training goes on, with some weights held, and training with batch normalisation.
 
 >>> import torch
 >>> from foldnet.growth import tasks
->>> from foldnet.growth.wander import follow, line_distance
+>>> from foldbook.chapters.folding import follow, line_distance
 >>> from foldnet.nets import ReLUNet
 >>> x, y = tasks.sine(60, seed=0)
 >>> start, end = follow(ReLUNet.random((2, 3, 2), batch=4, seed=0), x, y, marks=[0, 50])
@@ -20,10 +20,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..training.problem import one_of
-from .folding import Fold
+from foldnet.growth.folding import Fold
+from foldnet.nets import ReLUNet
+from foldnet.training.problem import checked_data
 
 HOLD = ("nothing", "old", "row", "old and row")
+OPTIMIZERS = {"adam": torch.optim.Adam, "gd": torch.optim.SGD}
 
 
 def other_places(nets, found, x, seed: int = 0, least: float = 0.3, tries: int = 64) -> tuple[Tensor, Tensor]:
@@ -84,13 +86,14 @@ def follow(nets, x, y, marks, lr: float = 1e-2, hold: str = "nothing", optimizer
     """
     if nets.sizes[-1] != 2:
         raise ValueError(f"networks with two outputs are followed; got a {nets}")
-    one_of("optimizer", optimizer, ("adam", "gd"))
+    if optimizer not in OPTIMIZERS:
+        raise ValueError(f"optimizer is one of {', '.join(map(repr, OPTIMIZERS))}; got {optimizer!r}")
     marks = set(map(int, marks))
     x = torch.as_tensor(x, dtype=nets.dtype, device=nets.device)
     y = torch.nn.functional.one_hot(torch.as_tensor(y, device=nets.device), 2).to(nets.dtype)
     free = held(nets, hold)
     theta = nets.vector().detach().clone().requires_grad_()
-    stepper = {"adam": torch.optim.Adam, "gd": torch.optim.SGD}[optimizer]([theta], lr=lr)
+    stepper = OPTIMIZERS[optimizer]([theta], lr=lr)
     seen = []
     for step in range(max(marks) + 1):
         if step in marks:
@@ -101,3 +104,37 @@ def follow(nets, x, y, marks, lr: float = 1e-2, hold: str = "nothing", optimizer
         theta.grad *= free
         stepper.step()
     return seen
+
+
+def fit_normalised(net, x, y, epochs: int, lr: float = 1e-2, normalise: bool = True) -> ReLUNet:
+    """Train with batch normalisation before every ReLU, and return it folded into plain weights (S0-find-dead-layer).
+
+    Each preactivation is shifted and scaled to mean 0 and variance 1 over the whole data, then given a learned scale (1 at
+    first) and shift (0). With `normalise=False` the same loop trains the plain network. Labels `(n,)`; Adam, cross-entropy.
+    """
+    x, targets = checked_data(net, x, y, "cross_entropy")
+    weights = [w.clone().requires_grad_() for w in net.weights]
+    shifts = [b.clone() if not normalise or b is net.biases[-1] else torch.zeros_like(b) for b in net.biases]
+    shifts = [b.requires_grad_() for b in shifts]
+    gains = [torch.ones_like(b).requires_grad_() for b in net.biases[:-1]]
+    optimizer = torch.optim.Adam([*weights, *shifts, *(gains if normalise else [])], lr=lr)
+
+    def folded():
+        """Weights and biases of the plain network that computes the same on these data."""
+        h, plain = x, []
+        for w, gain, shift in zip(weights[:-1], gains, shifts[:-1]):
+            if normalise:
+                z = h @ w.mT
+                scale = gain / (z.var(-2, correction=0) + 1e-5).sqrt()
+                w, shift = scale.unsqueeze(-1) * w, shift - scale * z.mean(-2)
+            plain.append((w, shift))
+            h = net.activate(h @ w.mT + shift.unsqueeze(-2))
+        return [*plain, (weights[-1], shifts[-1])], h @ weights[-1].mT + shifts[-1].unsqueeze(-2)
+
+    for _ in range(epochs):
+        optimizer.zero_grad()
+        output = folded()[1]
+        torch.nn.functional.binary_cross_entropy_with_logits(output, targets.expand_as(output), reduction="sum").backward()
+        optimizer.step()
+    plain = folded()[0]
+    return replace(net, weights=tuple(w.detach() for w, _ in plain), biases=tuple(b.detach() for _, b in plain))
