@@ -22,7 +22,7 @@ import torch
 import foldnet
 from foldnet.boolean import optima, optima_symbolic, pruning
 from foldnet.boolean.constructions import wrong_corners
-from foldnet.geometry import boundaries, cells, comparison, grid, pieces, regions, solids, tropical, vision
+from foldnet.geometry import boundaries, cells, comparison, grid, pieces, regions, tropical, vision
 from foldnet.growth import amplitude, expressivity, fold_loop, folding, methods, neurons, tiny, typical, wander, widen
 from foldnet.growth.minibatches import Training
 from foldnet.nets import Network, ReLUNet, stack
@@ -418,11 +418,6 @@ TRIALS = {
     ),
     "geometry.regions.regions": Trial(lambda net: np.unique(regions.regions(net).vertices.round(9), axis=0), same=True),
     "geometry.grid.on_grid": Trial(lambda net: grid.on_grid(net, points=9).labels, same=True),
-    "geometry.solids.crossings": Trial(lambda net: solids.crossings(net, np.eye(2)), (2, 4, 1), same=True),
-    "geometry.solids.boundary_corners": Trial(lambda net: solids.boundary_corners(net), (2, 4, 1), same=True, tol=1e-6),
-    "geometry.solids.searched_radii": Trial(
-        lambda net: solids.searched_radii(closed(net), starts=5), (2, 4, 1), blind="its own tests have the truth", tol=1e-6
-    ),
     "geometry.regions.on_plane": Trial(lambda net: regions.on_plane(net, X[0], torch.eye(2))(X), same=True),
     "geometry.comparison.coefficients": Trial(lambda net: comparison.coefficients(net, X), same=True),
     "geometry.comparison.one_output": Trial(lambda net: comparison.one_output(net, 1)(X), same=True),
@@ -600,14 +595,6 @@ def at_line(exact) -> torch.Tensor:
     """The values of an exact function of one variable."""
     values = [exact([x]) for x in LINE.tolist()]
     return torch.tensor([float(v[0] if isinstance(v, (list, tuple)) else v) for v in values], dtype=torch.float64)
-
-
-def closed(net):
-    """The same leak, dtype, device, batch and depth with rows and outputs that enclose 0: a square."""
-    rows = torch.tensor([[1.0, 0], [0, 1], [-1, 0], [0, -1]]).to(net.weights[0])
-    if net.sizes != (2, 4, 1) or net.batch_shape:
-        return net
-    return ReLUNet([rows, 0 * net.weights[1] + 1], [0 * net.biases[0], 0 * net.biases[1] - 1], net.leak)
 
 
 # ---- the trials ----------------------------------------------------------------------------------------------------------
