@@ -17,19 +17,15 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from foldbook.chapters.sensitivity import rank, roughness, turning_units
 from foldbook.stored import stored
 from foldnet.geometry.sensitivity import (
     Moments,
     directions,
-    directions_for_data,
     explained,
     leading,
     moments,
-    rank,
-    root,
-    roughness,
     singular_values,
-    turning_units,
 )
 from foldnet.geometry.vision import jacobian, jacobians, pattern
 
@@ -222,3 +218,21 @@ def _dense(nets, given: Inputs) -> dict:
         weights = nets.weights[0].unflatten(-1, given.shape)[..., corner.to(nets.device)].flatten(-2).double()
         result["corner"] = short(weights.var(-1).mean(-1).sqrt() * (3 * nets.sizes[0]) ** 0.5, 4)
     return result
+
+
+def directions_for_data(of: Moments, spread: Tensor) -> Tensor:
+    """As `directions`, with changes of the input measured in standard deviations of the data: `(*batch, out, in)`.
+
+    `spread` is a square root of the covariance of the inputs, `(in, in)`, symmetric. The directions w are the leading ones with
+    E[g g^T] Cov w = value * w.
+    """
+    inner = leading(spread @ of.second @ spread)[1]
+    found = (of.second @ (spread @ inner)).squeeze(-1)
+    found = found / found.norm(dim=-1, keepdim=True).clamp(min=1e-300)
+    return found * torch.where((found * of.mean).sum(-1, keepdim=True) < 0, -1.0, 1.0)
+
+
+def root(covariance: Tensor) -> Tensor:
+    """The symmetric square root of a matrix without negative eigenvalues."""
+    values, vectors = torch.linalg.eigh(covariance)
+    return vectors * values.clamp(min=0).sqrt() @ vectors.mT

@@ -17,7 +17,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -87,24 +86,6 @@ def directions(of: Moments) -> Tensor:
     return found * torch.where((found * of.mean).sum(-1, keepdim=True) < 0, -1.0, 1.0)
 
 
-def directions_for_data(of: Moments, spread: Tensor) -> Tensor:
-    """As `directions`, with changes of the input measured in standard deviations of the data: `(*batch, out, in)`.
-
-    `spread` is a square root of the covariance of the inputs, `(in, in)`, symmetric. The directions w are the leading ones with
-    E[g g^T] Cov w = value * w.
-    """
-    inner = leading(spread @ of.second @ spread)[1]
-    found = (of.second @ (spread @ inner)).squeeze(-1)
-    found = found / found.norm(dim=-1, keepdim=True).clamp(min=1e-300)
-    return found * torch.where((found * of.mean).sum(-1, keepdim=True) < 0, -1.0, 1.0)
-
-
-def root(covariance: Tensor) -> Tensor:
-    """The symmetric square root of a matrix without negative eigenvalues."""
-    values, vectors = torch.linalg.eigh(covariance)
-    return vectors * values.clamp(min=0).sqrt() @ vectors.mT
-
-
 def singular_values(second: Tensor, within: Tensor | None = None) -> Tensor:
     """Of second moments `(*batch, in, in)`, from the largest to the smallest, `(*batch, in)`; noise below zero becomes zero.
 
@@ -114,11 +95,6 @@ def singular_values(second: Tensor, within: Tensor | None = None) -> Tensor:
         basis = torch.linalg.qr(within.mT.to(second)).Q
         second = basis.mT @ second @ basis
     return torch.linalg.eigvalsh(second).flip(-1).clamp(min=0)
-
-
-def rank(values: Tensor, tolerance: float = 1e-12) -> Tensor:
-    """How many singular values, sorted, are above `tolerance` times the largest; noise of double precision is well below that."""
-    return (values > tolerance * values[..., :1]).sum(-1)
 
 
 def explained(projection: Tensor, output: Tensor, bins: int = 40) -> Tensor:
@@ -147,28 +123,3 @@ def _curve(t: Tensor, f: Tensor, at: Tensor, bins: int) -> Tensor:
     end = torch.searchsorted(knots, at).clamp(1, bins - 1)
     x0, x1, y0, y1 = (v.gather(-1, i) for v in (knots, heights) for i in (end - 1, end))
     return y0 + (y1 - y0) * torch.where(x1 > x0, (at - x0) / (x1 - x0), 0.5)
-
-
-def roughness(pictures: Tensor) -> Tensor:
-    """How much neighbours differ in pictures `(*, height, width)`: their mean squared difference over twice the mean square.
-
-    0 for a constant picture, 1 in the mean for white noise.
-    """
-    square = pictures.square()
-    across, down = pictures.diff(dim=-1).square(), pictures.diff(dim=-2).square()
-    return (across.mean((-1, -2)) + down.mean((-1, -2))) / (4 * square.mean((-1, -2)))
-
-
-def turning_units(pattern: Tensor) -> Tensor:
-    """The rank of patterns `(*batch, n, units)` of zeros and ones: in so many directions can the gradients of a network with one
-    hidden layer turn (S2-find-rank-128). A unit that is never on adds none, and all that are always on add one together."""
-    gram = pattern.double().mT @ pattern.double()  # of whole numbers below 2^53: exact
-    return torch.linalg.matrix_rank(gram, hermitian=True)
-
-
-def lower_end(values) -> float:
-    """The lower end of Student's 95 % interval for the mean of a few values, one for each run."""
-    from scipy.stats import t
-
-    values = np.asarray(values, dtype=float)
-    return float(values.mean() - t.ppf(0.975, len(values) - 1) * values.std(ddof=1) / len(values) ** 0.5)

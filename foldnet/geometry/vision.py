@@ -1,6 +1,6 @@
 """Networks that see: convolutions and max pooling as a value, and what is linear about any network at an image (geometry/images).
 
-`pattern`, `jacobian`, `affine_at` and `features` take a `ReLUNet` and a `ConvNet` alike, one network or a batch of them.
+`pattern`, `jacobian` and `affine_at` take a `ReLUNet` and a `ConvNet` alike, one network or a batch of them.
 
 >>> from foldnet.geometry.convnet import ConvNet
 >>> from foldnet.geometry.vision import affine_at, pattern
@@ -117,12 +117,3 @@ def affine_at(net: ReLUNet | ConvNet, x) -> tuple[Tensor, Tensor]:
     """The affine map in force at each image, J `(*batch, n, out, pixels)` and c `(*batch, n, out)`: `net(x)` is J x + c there."""
     slope, x = jacobian(net, x), net.points(x)
     return slope, net(x) - (slope @ x.expand(*slope.shape[:-2], x.shape[-1]).unsqueeze(-1)).squeeze(-1)
-
-
-@torch.no_grad()
-def features(net: ReLUNet | ConvNet, x) -> Tensor:
-    """What the last, linear layer reads at each image, `(*batch, n, features)`; the pixels, where there is no other layer."""
-    if isinstance(net, ConvNet):
-        return net.features(x)
-    hidden = net.preactivations(x)
-    return net.activate(hidden[-1]) if hidden else net.points(x).expand(*net(x).shape[:-1], -1)

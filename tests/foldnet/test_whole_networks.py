@@ -420,15 +420,11 @@ TRIALS = {
     "geometry.grid.on_grid": Trial(lambda net: grid.on_grid(net, points=9).labels, same=True),
     "geometry.regions.on_plane": Trial(lambda net: regions.on_plane(net, X[0], torch.eye(2))(X), same=True),
     "geometry.comparison.coefficients": Trial(lambda net: comparison.coefficients(net, X), same=True),
-    "geometry.comparison.one_output": Trial(lambda net: comparison.one_output(net, 1)(X), same=True),
     "geometry.vision.jacobian": Trial(lambda net: vision.jacobian(net, X), same=True),
     "geometry.vision.jacobians": Trial(lambda net: torch.cat([*vision.jacobians(net, X, chunk=5)], -3), same=True),
     "geometry.vision.affine_at": Trial(lambda net: vision.affine_at(net, X), same=True),
     "geometry.vision.pattern": Trial(
         lambda net: vision.pattern(net, X), truth=lambda net, r: [(r, (torch.cat(layers(net, X)[:-1], -1) > 0).to(r.dtype))]
-    ),
-    "geometry.vision.features": Trial(
-        lambda net: vision.features(net, X), truth=lambda net, r: [(r, bend(net, layers(net, X)[-2]))]
     ),
     "growth.amplitude.best_amplitude": Trial(
         lambda net: amplitude.best_amplitude(net, 0, grown(net), X, T),
