@@ -400,7 +400,6 @@ TRIALS = {
         lambda net: torch.unique(boundaries.creases(net, 5.0).round(decimals=9), dim=0), same=True
     ),
     "geometry.cells.count_regions": Trial(lambda net: cells.count_regions(net, 5.0), truth=as_many_as_faces),
-    "geometry.pieces.exact_layers": Trial(lambda net: np.array(pieces.exact_layers(net)[0], dtype=float), (1, 2, 1), blind=BLIND),
     "geometry.pieces.linear_map": Trial(
         lambda net: float(pieces.at(pieces.linear_map(net, net.pattern(LINE[:1, None])[0].tolist()).maps[0], LINE[:1].tolist())),
         (1, 2, 1),
