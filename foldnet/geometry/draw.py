@@ -14,9 +14,10 @@ from __future__ import annotations
 import numpy as np
 
 from ..plots import COLORS
+from ._outlines import chains
 from .complex import Complex
 from .regions import boundary as boundary_of
-from .regions import chains, decision
+from .regions import decision
 
 PALETTE = ("sky", "gold", "green", "pink", "blue", "orange", "black")
 LAYERS = ("blue", "orange", "green", "pink", "gold", "sky")
@@ -32,7 +33,7 @@ def draw(c: Complex, ax, faces="pattern", layers: bool = True, boundary: bool = 
     """
     if faces is not None:
         finer, winner = decision(c) if isinstance(faces, str) and faces == "class" else (c, None)
-        fill(finer, ax, colours(finer, faces, strength) if winner is None else _tints(winner, strength))
+        _fill(finer, ax, face_colours(finer, faces, strength) if winner is None else _tints(winner, strength))
     lines = {}
     for layer in range(len(c.net.sizes) - 2) if layers else ():
         style = {"color": COLORS[LAYERS[layer % len(LAYERS)]], "lw": 1.5 * 0.75**layer, "zorder": 3 - layer / 100}
@@ -53,7 +54,7 @@ def zero_set(c: Complex, layer: int, neuron: int | None = None) -> list[np.ndarr
     return [c.vertices[chain] for chain in chains(c.edges[mine])]
 
 
-def colours(c: Complex, by="pattern", strength: float = 0.28) -> np.ndarray:
+def face_colours(c: Complex, by="pattern", strength: float = 0.28) -> np.ndarray:
     """A colour for each face, `(F, 3)`, by its pattern, its slope (hue: where it points, tone: how steep) or its output.
 
     By pattern, a face keeps its colour as long as it lives, and faces on two sides of one neuron's crease never share one.
@@ -82,7 +83,7 @@ def colours(c: Complex, by="pattern", strength: float = 0.28) -> np.ndarray:
     return _mix(full, 2.5 * strength * _relative(np.linalg.norm(slope, axis=1), c.areas))
 
 
-def fill(c: Complex, ax, colour: np.ndarray) -> None:
+def _fill(c: Complex, ax, colour: np.ndarray) -> None:
     """Paint the faces in their colours `(F, 3)`, one path a colour, so that a thousand faces weigh little."""
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path

@@ -21,13 +21,14 @@ import torch
 from torch import Tensor, nn
 
 from ..nets import ReLUNet
-from .regions import SQUARE, convex
+from ._outlines import convex
+from .regions import SQUARE
 
 AT_ONCE = 1 << 16  # points that go through the network at once
 
 
 @dataclass(frozen=True, eq=False)
-class Seen:
+class GridPatterns:
     """The patterns that a grid of points sees: `patterns` `(P, k)`, each once, in the order in which they were met.
 
     `labels` `(n, n)` says which of them a point has, rows from below to above, -1 outside of the window; `extent` is the
@@ -43,7 +44,7 @@ class Seen:
 
 
 @torch.no_grad()
-def on_grid(net: ReLUNet | nn.Module | Callable, window=SQUARE, points: int = 500) -> Seen:
+def on_grid(net: ReLUNet | nn.Module | Callable, window=SQUARE, points: int = 500) -> GridPatterns:
     """The activation patterns of a network of two inputs at the centres of `points` x `points` cells, within a convex window.
 
     Of a torch module: what its ReLU and LeakyReLU modules have on, and which input its MaxPool modules take. Any other function
@@ -73,7 +74,7 @@ def on_grid(net: ReLUNet | nn.Module | Callable, window=SQUARE, points: int = 50
     return _within(np.array(rows), labels, corners, x, y, (float(left), float(right), float(below), float(above)))
 
 
-def _within(patterns, labels, corners, x, y, extent) -> Seen:
+def _within(patterns, labels, corners, x, y, extent) -> GridPatterns:
     """Without the points outside of the window, and the patterns that are nowhere else."""
     way = np.roll(corners, -1, 0) - corners
     for (ax, ay), (dx, dy) in zip(corners, way):
@@ -83,7 +84,7 @@ def _within(patterns, labels, corners, x, y, extent) -> Seen:
     kept = kept[kept >= 0][order]
     new = np.full(len(patterns) + 1, -1)
     new[kept] = np.arange(len(kept))
-    return Seen(patterns[kept], new[labels], extent)
+    return GridPatterns(patterns[kept], new[labels], extent)
 
 
 def _code(net) -> Callable[[Tensor], np.ndarray]:

@@ -392,7 +392,6 @@ TRIALS = {
     "boolean.pruning.prune_deep": Trial(
         pruned_deep, (2, 4, 1), truth=lambda net, r: [(r[..., 2], torch.ones(net.batch_shape))], drawn=True
     ),
-    "geometry.boundaries.segment": Trial(lambda net: boundaries.segment(net, X), same=True),
     "geometry.boundaries.logits": Trial(lambda net: boundaries.logits(net, X), same=True),
     "geometry.boundaries.margin": Trial(lambda net: boundaries.margin(net, X), same=True),
     "geometry.boundaries.hyperplane": Trial(lambda net: boundaries.hyperplane(net, X, 0, 1), same=True),
