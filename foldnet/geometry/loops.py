@@ -1,7 +1,7 @@
 """What one sees in a picture of the pieces, as numbers: closed boundaries, where they turn, bounds on how many pieces.
 
->>> from foldnet.geometry.loops import arrangement
->>> arrangement(3)  # pieces of the plane between three lines
+>>> from foldnet.geometry.loops import most_cells
+>>> most_cells(3)  # pieces of the plane between three lines
 7
 """
 
@@ -32,7 +32,7 @@ def corners(loop: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return loop[sharp], np.degrees(turn[sharp])
 
 
-def arrangement(lines: int, dimension: int = 2) -> int:
+def most_cells(lines: int, dimension: int = 2) -> int:
     """The most cells that so many hyperplanes make (Zaslavsky): as many as one layer can have."""
     return sum(comb(lines, k) for k in range(dimension + 1))
 

@@ -57,7 +57,7 @@ def moments(slopes: Iterable[Tensor]) -> Moments:
     return Moments(mean / count, second / count)
 
 
-def leading(matrices: Tensor, count: int = 1, steps: int = 120, spare: int = 8) -> tuple[Tensor, Tensor]:
+def leading_eigenpairs(matrices: Tensor, count: int = 1, steps: int = 120, spare: int = 8) -> tuple[Tensor, Tensor]:
     """The `count` largest eigenvalues `(*batch, count)` of symmetric matrices without negative ones, and their directions,
     `(*batch, in, count)`.
 
@@ -82,7 +82,7 @@ def leading(matrices: Tensor, count: int = 1, steps: int = 120, spare: int = 8) 
 
 def directions(of: Moments) -> Tensor:
     """The leading active direction of each output, `(*batch, out, in)`, of length 1; the output rises along it on average."""
-    found = leading(of.second)[1].squeeze(-1)
+    found = leading_eigenpairs(of.second)[1].squeeze(-1)
     return found * torch.where((found * of.mean).sum(-1, keepdim=True) < 0, -1.0, 1.0)
 
 

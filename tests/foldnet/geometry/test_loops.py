@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from foldnet.geometry.loops import arrangement, corners, loops, most_regions
+from foldnet.geometry.loops import corners, loops, most_cells, most_regions
 from foldnet.geometry.regions import regions
 from foldnet.nets import ReLUNet
 
@@ -30,8 +30,8 @@ def test_a_network_of_two_walls_has_no_loop():
 
 
 def test_bounds_are_those_of_the_papers():
-    assert [arrangement(n) for n in (1, 2, 3, 4)] == [2, 4, 7, 11]
-    assert most_regions((2, 5, 1)) == arrangement(5)
+    assert [most_cells(n) for n in (1, 2, 3, 4)] == [2, 4, 7, 11]
+    assert most_regions((2, 5, 1)) == most_cells(5)
     assert most_regions((1, 4, 3, 1)) == 1 * (1 + 3) + 4 * (1 + 3)  # on a line each piece may be cut by each neuron
     assert most_regions((2, 1, 4, 1)) == 5 + 1  # four parallel lines where the first neuron is on, one piece where it is off
     for seed in range(20):

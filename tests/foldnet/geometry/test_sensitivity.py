@@ -71,7 +71,7 @@ def test_two_hand_made_directions():
     x = torch.tensor([[a, b, c] for a in (-1.0, 1) for b in (-1.0, 1) for c in (-1.0, 0.5)], dtype=torch.float64)
     found = s.moments([net.jacobian(x)])
     assert s.singular_values(found.second)[0].tolist() == pytest.approx([9, 1, 0], abs=1e-14)
-    values, ways = s.leading(found.second, count=2)
+    values, ways = s.leading_eigenpairs(found.second, count=2)
     assert values[0].tolist() == pytest.approx([9, 1])
     assert ways[0].abs().T.tolist() == [pytest.approx([1, 0, 0], abs=1e-12), pytest.approx([0, 1, 0], abs=1e-12)]
     assert found.steady.item() == 0
@@ -80,7 +80,7 @@ def test_two_hand_made_directions():
 
 def test_leading_directions_are_those_of_eigh():
     second = s.moments([ReLUNet.random((6, 9, 3), seed=4).jacobian(X)]).second
-    values, ways = s.leading(second, count=2, spare=2)
+    values, ways = s.leading_eigenpairs(second, count=2, spare=2)
     expected, vectors = torch.linalg.eigh(second)
     assert torch.allclose(values, expected.flip(-1)[:, :2], rtol=1e-10)
     overlap = (ways * vectors.flip(-1)[..., :2]).sum(-2).abs()
