@@ -44,7 +44,11 @@ def hyperplane(net, x, predicted, true) -> tuple[Tensor, Tensor]:
 
 
 def closest_point(x, normal, offset) -> Tensor:
-    """The point of the hyperplane w.x + b = 0 closest to x: x - (w.x + b) w / w.w (S0-prop-closed-form-fold-point)."""
+    """The point of the hyperplane w.x + b = 0 closest to x: x - (w.x + b) w / w.w (S0-prop-closed-form-fold-point).
+
+    `x`: points `(*, in)`.
+    `normal`, `offset`: w `(*, in)` and b `(*)`, as `hyperplane` gives them.
+    """
     x, normal, offset = (torch.as_tensor(a, dtype=torch.float64) for a in (x, normal, offset))
     square = normal.square().sum(-1, keepdim=True)
     if not (square > 0).all():
@@ -79,8 +83,9 @@ def kinks(nets, unit: int = -1, reach: float = 10.0) -> Kinks:
 
     Along the line the margin is straight between its crossings with the other lines, so the zeros are exact; at each the normal
     of the boundary jumps by c w, less with a leak: w is the row of the unit, c what it gives to class 1 more than to class 0.
-    `unit` is the number of the hidden unit, -1 the last. The line is followed so far, `reach`, to both sides of its point
-    closest to 0.
+    `nets`: a batch `(B,)` of two-class networks of the plane with one hidden layer.
+    `unit`: the number of the hidden unit, -1 the last.
+    `reach`: how far its line is followed, to both sides of its point closest to 0.
     """
     if len(nets.batch_shape) != 1 or nets.sizes[0] != 2 or len(nets.weights) != 2 or nets.sizes[-1] > 2:
         raise ValueError(f"kinks are followed in a batch (B,) of two-class networks of the plane, one hidden layer; got a {nets}")

@@ -27,8 +27,12 @@ MOST_FACES = 2_000_000
 def regions(net: ReLUNet, window=SQUARE, most: int = MOST_FACES, threads: int | None = None) -> Complex:
     """The complex of one network of two inputs in a convex window `(m, 2)`, exactly: every activation pattern once.
 
-    Computed in float64, in as many threads as torch has, or `threads`. Memory is about 8 bytes for each face and neuron of the
-    widest layer, three times over. More than `most` faces are refused. The first call compiles for a while.
+    `net`: one network of two inputs; `on_plane` makes one of a slice through more inputs.
+    `window`: the corners of a convex polygon, in order.
+    `most`: more faces are refused.
+    `threads`: how many work, as many as torch has where it is None; the result does not depend on it.
+    Computed in float64. Memory is about 8 bytes for each face and neuron of the widest layer, three times over. The first call
+    compiles for a while.
     """
     _refuse(net, most, threads)
     frame = convex(window)
@@ -50,6 +54,7 @@ def regions(net: ReLUNet, window=SQUARE, most: int = MOST_FACES, threads: int | 
 def decision(c: Complex, most: int = MOST_FACES, threads: int | None = None) -> tuple[Complex, np.ndarray]:
     """The complex cut further so that each face has one class, and the class of each face `(F,)`.
 
+    `c`: what `regions` gives; `most` and `threads` as there.
     The class is the largest output, the first of equal ones; of one output, whether it is positive. New edges have the layer
     after the hidden ones and as neuron the number of the pair of outputs that are equal there (0-1, 0-2, ..., 1-2, ...).
     """
@@ -79,7 +84,10 @@ def decision(c: Complex, most: int = MOST_FACES, threads: int | None = None) -> 
 
 
 def boundary(c: Complex, **options) -> list[np.ndarray]:
-    """The decision boundary in the window as polylines `(k, 2)`, closed ones with their first point again at the end."""
+    """The decision boundary in the window as polylines `(k, 2)`, closed ones with their first point again at the end.
+
+    `options`: `most` and `threads`, as for `regions`.
+    """
     finer, winner = decision(c, **options)
     left, right = finer.edge_faces.T
     between = (left >= 0) & (right >= 0) & (winner[left] != winner[right])
@@ -87,7 +95,12 @@ def boundary(c: Complex, **options) -> list[np.ndarray]:
 
 
 def on_plane(net: ReLUNet, origin, axes) -> ReLUNet:
-    """The network of two inputs (s, t) that is `net` at `origin + s axes[0] + t axes[1]`: exact regions on a slice."""
+    """The network of two inputs (s, t) that is `net` at `origin + s axes[0] + t axes[1]`: exact regions on a slice.
+
+    `net`: a network of n inputs, or a batch of them.
+    `origin`: the point `(n,)` at (0, 0), as `plane_through` gives it.
+    `axes`: two directions `(2, n)`, not parallel.
+    """
     origin, axes = (torch.as_tensor(a, dtype=torch.float64, device=net.device) for a in (origin, axes))
     n = net.sizes[0]
     if origin.shape != (n,) or axes.shape != (2, n):

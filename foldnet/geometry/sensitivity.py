@@ -20,6 +20,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+STEPS, SPARE = 120, 8  # of subspace iteration, and directions beside those that are asked for
+
 
 @dataclass(frozen=True, eq=False)
 class Moments:
@@ -57,17 +59,18 @@ def moments(slopes: Iterable[Tensor]) -> Moments:
     return Moments(mean / count, second / count)
 
 
-def leading_eigenpairs(matrices: Tensor, count: int = 1, steps: int = 120, spare: int = 8) -> tuple[Tensor, Tensor]:
-    """The `count` largest eigenvalues `(*batch, count)` of symmetric matrices without negative ones, and their directions,
-    `(*batch, in, count)`.
+def leading_eigenpairs(matrices: Tensor, count: int = 1) -> tuple[Tensor, Tensor]:
+    """The largest eigenvalues `(*batch, count)` of positive semidefinite matrices, and eigenvectors `(*batch, in, count)`.
 
-    Subspace iteration: an error shrinks in each step by the ratio of eigenvalue `count + spare + 1` to the last one kept.
+    `matrices`: `(*batch, in, in)`, such as `Moments.second`.
+    `count`: how many eigenvalues.
+    By subspace iteration: an error shrinks in each step by the ratio of eigenvalue `count + SPARE + 1` to the last one kept.
     """
     size = matrices.shape[-1]
-    wide = min(size, count + spare)
+    wide = min(size, count + SPARE)
     start = torch.randn(size, wide, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     found = start.to(matrices).expand(*matrices.shape[:-1], wide)
-    for _ in range(0, steps, 4):
+    for _ in range(0, STEPS, 4):
         for _ in range(4):
             found = torch.nn.functional.normalize(matrices @ found, dim=-2, eps=1e-300)
         basis = torch.linalg.qr(found).Q
@@ -98,10 +101,13 @@ def singular_values(second: Tensor, within: Tensor | None = None) -> Tensor:
 
 
 def explained(projection: Tensor, output: Tensor, bins: int = 40) -> Tensor:
-    """R^2 of the best curve through `output` over `projection`, both `(*batch, n)`: the share of the variance that it explains.
+    """R^2 of the best curve through an output over a projection: the share of the variance that it explains, `(*batch,)`.
 
-    The curve joins the means of `bins` bins of equal count by straight lines. Each half of the points (even and odd numbers) is
-    predicted by the curve of the other half, so that a direction that explains nothing gets 0 and not more.
+    `projection`: where n points lie along a direction, `(*batch, n)`.
+    `output`: what the network gives there, `(*batch, n)`.
+    `bins`: the curve joins the means of so many bins of equal count by straight lines.
+    Each half of the points (even and odd numbers) is predicted by the curve of the other half, so that a direction that explains
+    nothing gets 0 and not more.
     """
     projection, output = torch.broadcast_tensors(projection.double(), output.double())
     if bins < 2:
