@@ -20,8 +20,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from foldnet.geometry import comparison as compare
-from foldnet.geometry.vision import features, pattern
+from foldbook.chapters import comparison as compare
+from foldnet.geometry.comparison import RIDGE, coefficients, least_squares
+from foldnet.geometry.convnet import ConvNet
+from foldnet.geometry.vision import pattern
+from foldnet.nets import ReLUNet
 
 from . import image_nets
 from .runner import device
@@ -71,7 +74,7 @@ class Member:
 def member(net, x: Tensor, x_test: Tensor) -> Member:
     def rows(output: int, part: str) -> Tensor:
         one = compare.one_output(net, output)
-        return torch.cat([compare.coefficients(one, p)[0] for p in (x if part == "train" else x_test).split(AT_ONCE)])
+        return torch.cat([coefficients(one, p)[0] for p in (x if part == "train" else x_test).split(AT_ONCE)])
 
     parts = x_test.split(AT_ONCE)
     return Member(torch.cat([net(p) for p in parts]), torch.cat([features(net, p) for p in parts]), rows)
@@ -80,7 +83,7 @@ def member(net, x: Tensor, x_test: Tensor) -> Member:
 @torch.no_grad()
 def shares(net, x: Tensor) -> list[int]:
     """How many of the first 1,000, 10,000 and all images have an activation pattern that another of them has."""
-    prints = torch.cat([compare.fingerprints(pattern(net, part)) for part in x.split(AT_ONCE)])
+    prints = torch.cat([fingerprints(pattern(net, part)) for part in x.split(AT_ONCE)])
     counts = [prints[:n].unique(return_counts=True)[1] for n in (1000, 10_000, len(x))]
     return [int(c[c > 1].sum()) for c in counts]
 
@@ -91,7 +94,7 @@ def example(source: Member, target: Member, output: int, images: int = 4) -> dic
     the `mapped` ones, the target's `mean` one and the source's `own`; and `pictures` of the first images: own, mapped, target."""
     a, b = source.rows(output, "train"), target.rows(output, "train")
     own, aim = source.rows(output, "test"), target.rows(output, "test")
-    found = {"own": own, "mapped": (own.double() @ compare.least_squares(a, b)).to(own), "mean": b.mean(0).expand_as(aim)}
+    found = {"own": own, "mapped": (own.double() @ least_squares(a, b)).to(own), "mean": b.mean(0).expand_as(aim)}
     near = {k: torch.cosine_similarity(v[:, :-1], aim[:, :-1]).mean().item() for k, v in found.items()}
     shown = {"own": own, "mapped": found["mapped"], "target": aim}
     return {"cosine": near, "pictures": {k: picture(v[:images]) for k, v in shown.items()}}
@@ -119,19 +122,19 @@ def judged(members: list[Member], y, x_test, y_test, pictured=(), shown=(), name
     points = compare.with_one(x_test)
     for j in range(10):
         train, test = ([m.rows(j, part) for m in members] for part in ("train", "test"))
-        hats = [compare.hat(a, b) for a, b in zip(train, test)]
-        mapped[j] = compare.mapped_values(hats, train, train, points)
-        aligned += compare.alignments(test) / 10
-        plain += compare.alignments(test, centred=False) / 10
+        hats = [hat(a, b) for a, b in zip(train, test)]
+        mapped[j] = mapped_values(hats, train, train, points)
+        aligned += alignments(test) / 10
+        plain += alignments(test, centred=False) / 10
         flat = torch.stack([t.flatten() for t in test])
         inner += (flat @ flat.T).double()
         top, largest = torch.maximum(top, flat.amax(-1)), torch.maximum(largest, flat.abs().amax(-1))
         del flat
         for i, (a, b) in enumerate(zip(train, test)):
-            for c, k in enumerate(clusters if not compare.flat(a) else clusters[:1]):
+            for c, k in enumerate(clusters if not equal_rows(a) else clusters[:1]):
                 middle, cluster = compare.kmeans(a, k, seed=j)
                 grouped[j, i, c] = compare.values(middle[compare.nearest(b, middle)], x_test)
-                pure[j, i, c] = compare.purity(cluster, y)
+                pure[j, i, c] = purity(cluster, y)
                 if k == 1:  # where all rows are equal, more clusters are the same one
                     grouped[j, i], pure[j, i] = grouped[j, i, c], pure[j, i, c]
                 if names and names[i] in shown and k == 1:
@@ -141,7 +144,7 @@ def judged(members: list[Member], y, x_test, y_test, pictured=(), shown=(), name
         print(f"output {j}: {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
     outputs = torch.stack([m.outputs for m in members])
     answers, own = mapped.argmax(0), outputs.argmax(-1)
-    alike = torch.stack([compare.dissimilarities(m.reads[:ALIKE]) for m in members])
+    alike = torch.stack([dissimilarities(m.reads[:ALIKE]) for m in members])
     result = {
         "right": (own == y_test).sum(-1),
         "mapped": (answers == y_test).sum(-1),
@@ -152,7 +155,7 @@ def judged(members: list[Member], y, x_test, y_test, pictured=(), shown=(), name
         "top": top,
         "largest": largest,
         "cross": compare.cross_entropies(outputs),
-        "cka_reads": compare.alignments([m.reads for m in members]),
+        "cka_reads": alignments([m.reads for m in members]),
         "rsa": compare.rank_correlations(alike),
         "clustered": (grouped.argmax(0) == y_test).sum(-1),
         "pure": pure.mean(0),
@@ -175,3 +178,99 @@ def rounded(array: np.ndarray) -> np.ndarray:
         return array
     size = 10.0 ** (5 - np.floor(np.log10(np.abs(array), where=array != 0, out=np.zeros(array.shape))))
     return np.round(array * size) / size
+
+
+# ---- measures that stream or take all pairs ------------------------------------------------------------------------------
+
+
+def fingerprints(patterns: Tensor) -> Tensor:
+    """A whole number for each activation pattern `(n, units)`, `(n,)`: equal for equal patterns, and hardly ever for others."""
+    draw = torch.Generator().manual_seed(0)
+    factors = torch.randint(-(2**62), 2**62, patterns.shape[-1:], generator=draw).to(patterns.device)
+    return torch.cat([(part.long() * factors).sum(-1) for part in patterns.split(200)])
+
+
+def purity(cluster: Tensor, label: Tensor) -> float:
+    """The share of rows with the commonest label of their cluster: 1 where clusters are classes, at least 1 / classes."""
+    width = int(label.max()) + 1
+    table = torch.bincount(cluster * width + label, minlength=(int(cluster.max()) + 1) * width)
+    return float(table.view(-1, width).amax(-1).sum() / len(label))
+
+
+def hat(train: Tensor, test: Tensor) -> Tensor:
+    """H `(m, d)` with `H @ train.T @ target == test @ least_squares(train, target)` for every target: the map without the map."""
+    gram = torch.zeros(train.shape[1], train.shape[1], dtype=torch.float64, device=train.device)
+    for part in train.split(20_000):
+        part = part.double()
+        gram.addmm_(part.T, part)
+    gram.diagonal().add_(RIDGE * gram.trace())
+    return torch.cholesky_solve(test.double().T, torch.linalg.cholesky(gram)).T.to(test.dtype)
+
+
+def mapped_values(hats: list[Tensor], sources: list[Tensor], targets: list[Tensor], x: Tensor, chunk: int = 500) -> Tensor:
+    """Values at test points `(m, d)` of the coefficients of each source mapped to each target: `(sources, targets, m)`.
+
+    `x` has a 1 behind each point (`with_one`), since d counts the constant too. `sources` and `targets` are training matrices
+    `(n, d)`, `hats` belong to the sources. No map of d x d numbers is ever made:
+    a value is a sum over training rows, of the weight that a row has for the test row, times the target's row at the test point.
+    """
+    found = []
+    for at in range(0, len(x), chunk):
+        weights = torch.stack([h[at : at + chunk] @ c.T for h, c in zip(hats, sources)])
+        at_points = torch.stack([_rough(x[at : at + chunk], c.T) for c in targets])
+        found.append(torch.einsum("ain,bin->abi", weights, at_points))
+    return torch.cat(found, -1)
+
+
+def _rough(a: Tensor, b: Tensor) -> Tensor:
+    """A product for which the 11 bits of TF32 are enough, where the device has it."""
+    before = torch.backends.cuda.matmul.allow_tf32
+    torch.backends.cuda.matmul.allow_tf32 = True
+    try:
+        return a @ b
+    finally:
+        torch.backends.cuda.matmul.allow_tf32 = before
+
+
+def alignments(xs: list[Tensor], ys: list[Tensor] | None = None, centred: bool = True) -> Tensor:
+    """`foldnet.geometry.comparison.cka` for all pairs, `(len(xs), len(ys))`; each pair once where `ys` is None."""
+    same, ys = ys is None, xs if ys is None else ys
+    none = [[centred and equal_rows(x) for x in some] for some in (xs, ys)]
+    prepared = [x - x.mean(0) for x in xs] if centred else xs, [y - y.mean(0) for y in ys] if centred else ys
+    if len(xs[0]) < min(x.shape[1] for x in (*xs, *ys)):  # few rows: the same numbers from the matrices of inner products
+        prepared = [[x @ x.T for x in some] for some in prepared]
+        of = lambda a, b: (a * b).sum()  # noqa: E731
+    else:
+        of = lambda a, b: _rough(b.T, a).square().sum()  # noqa: E731
+    norm = [torch.stack([of(x, x).double().sqrt() for x in some]) for some in prepared]
+    top = torch.zeros(len(xs), len(ys), dtype=torch.float64, device=xs[0].device)
+    for i, x in enumerate(prepared[0]):
+        for j, y in enumerate(prepared[1]):
+            top[i, j] = top[j, i] if same and j < i else of(x, y)
+    found = top / norm[0].unsqueeze(-1) / norm[1]
+    found[torch.tensor(none[0], device=found.device)] = torch.nan
+    found[:, torch.tensor(none[1], device=found.device)] = torch.nan
+    return found
+
+
+def equal_rows(x: Tensor) -> bool:
+    """Whether all rows are equal, up to the rounding of constants, which are small differences of large numbers."""
+    return bool((x - x[0]).norm() <= torch.finfo(x.dtype).eps ** 0.5 * x.norm())
+
+
+def dissimilarities(x: Tensor) -> Tensor:
+    """One minus the correlation of each two rows: the upper triangle of the dissimilarity matrix, `(n (n - 1) / 2,)`."""
+    unit = x - x.mean(-1, keepdim=True)
+    unit = unit / unit.norm(dim=-1, keepdim=True).clamp(min=1e-12)
+    table = 1 - unit @ unit.T
+    above = torch.triu_indices(len(x), len(x), 1, device=x.device)
+    return table[above[0], above[1]]
+
+
+@torch.no_grad()
+def features(net: ReLUNet | ConvNet, x) -> Tensor:
+    """What the last, linear layer reads at each image, `(*batch, n, features)`; the pixels, where there is no other layer."""
+    if isinstance(net, ConvNet):
+        return net.features(x)
+    hidden = net.preactivations(x)
+    return net.activate(hidden[-1]) if hidden else net.points(x).expand(*net(x).shape[:-1], -1)

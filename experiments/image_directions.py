@@ -17,20 +17,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from foldbook.chapters.sensitivity import rank, roughness, turning_units
 from foldbook.stored import stored
-from foldnet.geometry.sensitivity import (
-    Moments,
-    directions,
-    directions_for_data,
-    explained,
-    leading,
-    moments,
-    rank,
-    root,
-    roughness,
-    singular_values,
-    turning_units,
-)
+from foldnet.geometry.sensitivity import Moments, directions, explained, leading_eigenpairs, moments, singular_values
 from foldnet.geometry.vision import jacobian, jacobians, pattern
 
 from . import image_nets
@@ -59,7 +48,7 @@ class Inputs:
     def of(cls, x: Tensor, y: Tensor, shape: tuple[int, int, int]) -> Inputs:
         channels = x.unflatten(1, shape)
         cov = torch.cov(x.double().T)
-        return cls(x, y, shape, bool((channels == channels[:, :1]).all()), root(cov), leading(cov)[1][:, 0])
+        return cls(x, y, shape, bool((channels == channels[:, :1]).all()), root(cov), leading_eigenpairs(cov)[1][:, 0])
 
     def seen(self, ways: Tensor) -> Tensor:
         """What of directions `(*, pixels)` meets the images, `(*, channels, height, width)`: one channel, the sum, if grey."""
@@ -135,13 +124,13 @@ def look(nets, given: Inputs) -> dict:
     active = ways["active"]
     result: dict = {"explained": {name: short(explained(project(way), f), 4) for name, way in ways.items()}}
     result["line"] = short(_correlation(project(active), f).square(), 4)
-    result["top"] = short(leading(found.second, 4)[0], 5)
+    result["top"] = short(leading_eigenpairs(found.second, 4)[0], 5)
     result |= {name: short(getattr(found, name), 4) for name in ("trace", "steady", "participation")}
     result |= _spectra(nets, found)
     few = given.x[:AGAIN]
     again = moments(jacobians(nets, few, CHUNK))
     line = _correlation(active @ few.double().T, f[..., : len(few)]).square()
-    sample = {"trace": again.trace, "top": leading(again.second)[0].squeeze(-1), "line": line}
+    sample = {"trace": again.trace, "top": leading_eigenpairs(again.second)[0].squeeze(-1), "line": line}
     result["sample"] = {name: short(v, 4) for name, v in sample.items()}
     seen = given.seen(active)
     flat = torch.nn.functional.normalize(seen.flatten(2), dim=-1)
@@ -222,3 +211,21 @@ def _dense(nets, given: Inputs) -> dict:
         weights = nets.weights[0].unflatten(-1, given.shape)[..., corner.to(nets.device)].flatten(-2).double()
         result["corner"] = short(weights.var(-1).mean(-1).sqrt() * (3 * nets.sizes[0]) ** 0.5, 4)
     return result
+
+
+def directions_for_data(of: Moments, spread: Tensor) -> Tensor:
+    """As `directions`, with changes of the input measured in standard deviations of the data: `(*batch, out, in)`.
+
+    `spread` is a square root of the covariance of the inputs, `(in, in)`, symmetric. The directions w are the leading ones with
+    E[g g^T] Cov w = value * w.
+    """
+    inner = leading_eigenpairs(spread @ of.second @ spread)[1]
+    found = (of.second @ (spread @ inner)).squeeze(-1)
+    found = found / found.norm(dim=-1, keepdim=True).clamp(min=1e-300)
+    return found * torch.where((found * of.mean).sum(-1, keepdim=True) < 0, -1.0, 1.0)
+
+
+def root(covariance: Tensor) -> Tensor:
+    """The symmetric square root of a matrix without negative eigenvalues."""
+    values, vectors = torch.linalg.eigh(covariance)
+    return vectors * values.clamp(min=0).sqrt() @ vectors.mT

@@ -15,8 +15,8 @@ from functools import cached_property
 import numpy as np
 import torch
 
+from foldbook.chapters.comparison import rank_correlations, scaled_distance
 from foldbook.stored import Row, stored
-from foldnet.geometry.comparison import rank_correlations, scaled_distance
 
 MEASURES = ("accuracy kept", "distance", "CKA", "cross-entropy", "divergence", "CKA of layers", "RSA of layers")
 DIFFER = ("distance", "cross-entropy", "divergence")  # larger is less alike

@@ -17,10 +17,10 @@ import torch
 from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import connected_components
 
+from foldbook.statistics import lower_end
 from foldnet.geometry.complex import Complex
 from foldnet.geometry.convnet import ConvNet
 from foldnet.geometry.regions import decision, on_plane, plane_through, regions
-from foldnet.geometry.sensitivity import lower_end
 from foldnet.geometry.vision import jacobians, pattern
 from foldnet.nets import ReLUNet
 

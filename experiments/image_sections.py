@@ -19,8 +19,8 @@ from itertools import permutations
 
 import numpy as np
 
+from foldbook.statistics import lower_end
 from foldnet import data as sets
-from foldnet.geometry.sensitivity import lower_end
 
 from . import image_nets
 from .image_planes import sliced, through

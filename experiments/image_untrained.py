@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import torch
 
-from foldnet.geometry.comparison import coefficients, least_squares, values, with_one
+from foldbook.chapters.comparison import values, with_one
+from foldnet.geometry.comparison import coefficients, least_squares
 
 from . import image_nets
 

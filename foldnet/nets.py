@@ -260,21 +260,26 @@ class ReLUNet(Network):
 
     @classmethod
     def from_sequential(cls, model: torch.nn.Sequential) -> ReLUNet:
-        """The value of a `torch.nn.Sequential` of Linear layers with one kind of (Leaky)ReLU between them."""
+        """The value of a `torch.nn.Sequential` of Linear layers with one kind of (Leaky)ReLU between them.
+
+        Modules with a forward pass or a forward hook of their own are refused, and so is what gives other values than the model.
+        """
         layers = list(model)
-        linear, between = [m for m in layers[::2] if isinstance(m, torch.nn.Linear)], layers[1::2]
-        leaks = {float(getattr(m, "negative_slope", 0.0)) for m in between}
-        fits = (
-            len(layers) % 2 == 1
-            and len(linear) == len(between) + 1
-            and all(isinstance(m, (torch.nn.ReLU, torch.nn.LeakyReLU)) for m in between)
-            and len(leaks) <= 1
-        )
-        if not fits:
+        linear = [m for m in layers[::2] if isinstance(m, torch.nn.Linear)]
+        between = [m for m in layers[1::2] if isinstance(m, (torch.nn.ReLU, torch.nn.LeakyReLU))]
+        leaks = {m.negative_slope if isinstance(m, torch.nn.LeakyReLU) else 0.0 for m in between}
+        if len(layers) % 2 == 0 or len(linear) + len(between) < len(layers) or len(leaks) > 1:
             names = ", ".join(type(m).__name__ for m in layers)
             raise ValueError(f"a Sequential of Linear, ReLU, Linear, ... (one leak for all) is needed; got {names}")
+        _refuse_own_ways(model, *layers)
         biases = [m.weight.new_zeros(m.out_features) if m.bias is None else m.bias.detach() for m in linear]
-        return cls([m.weight.detach() for m in linear], biases, leaks.pop() if leaks else 0.0)
+        net = cls([m.weight.detach() for m in linear], biases, leaks.pop() if leaks else 0.0)
+        x = net.points(np.random.default_rng(0).normal(size=(16, net.sizes[0])))
+        with torch.no_grad():
+            found, wanted = net(x).double(), model(x).double()
+        if not torch.allclose(found, wanted, rtol=0, atol=torch.finfo(net.dtype).eps ** 0.5 * float(wanted.abs().max())):
+            raise ValueError("the network that was read off gives other values than the Sequential: its modules compute more")
+        return net
 
     @classmethod
     def random(
@@ -304,6 +309,17 @@ def as_tensor(a) -> Tensor:
         return a if a.is_floating_point() else a.to(torch.float64)
     a = np.asarray(a)
     return torch.as_tensor(a if a.dtype == np.float32 else a.astype(np.float64))
+
+
+def _refuse_own_ways(*modules: torch.nn.Module) -> None:
+    """Refuse modules that compute something else than torch's of the same kind."""
+    kinds = torch.nn.Sequential, torch.nn.Linear, torch.nn.ReLU, torch.nn.LeakyReLU
+    for m in modules:
+        kind = next(k for k in kinds if isinstance(m, k))
+        if type(m).forward is not kind.forward or "forward" in vars(m):
+            raise ValueError(f"a network is read off torch's own modules; {type(m).__name__} has a forward pass of its own")
+        if m._forward_hooks or m._forward_pre_hooks:
+            raise ValueError(f"a network is read off modules without hooks; {type(m).__name__} has a forward hook")
 
 
 def _validate(net: Network) -> None:

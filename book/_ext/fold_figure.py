@@ -14,8 +14,8 @@ import numpy as np
 from matplotlib.patches import PathPatch
 from matplotlib.path import Path
 
+from foldbook.polygons import chord, clip
 from foldnet import ReLUNet, plots
-from foldnet.geometry.polygons import chord, clip
 
 # A crease is (normal, offset): the side with normal . p < offset is folded over to the other. The cut is normal . p + offset = 0.
 SHEETS = {

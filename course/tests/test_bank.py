@@ -18,10 +18,9 @@ from foldnet.boolean import functions
 from foldnet.boolean.functions import corners
 from foldnet.boolean.perceptron import learn
 from foldnet.boolean.swaps import swaps
-from foldnet.geometry.boundaries import segment
 from foldnet.geometry.convnet import ConvNet
 from foldnet.geometry.regions import SQUARE, decision, regions
-from foldnet.geometry.vision import pattern
+from foldnet.geometry.vision import affine_at, pattern
 from foldnet.nets import ReLUNet
 
 
@@ -167,7 +166,7 @@ def hexagon(a, b, c, r):
 
 def piece(w, b, v, leak, point):
     net = ReLUNet([np.array(w, float), np.array([v], float)], [np.array(b, float), [0.0]], leak=leak)
-    slope, offset = segment(net, [[float(k) for k in point]])
+    slope, offset = affine_at(net, [[float(k) for k in point]])
     return [*slope[0, 0].tolist(), float(offset[0, 0])]
 
 

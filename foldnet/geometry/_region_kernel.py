@@ -82,6 +82,8 @@ def split_faces(start, corner, edge, ends, where, z, snap, positive, negative, k
     )  # fmt: skip
 
 
+# One long function on purpose. With records for the faces, the parts and the desk and with seven named steps it gives the same
+# bits at 0.80 of the speed, and at 0.90 to 0.93 with each step forced inline: a record is passed as all its arrays, at each call.
 @compiled
 def _split(
     f, last, most, start, corner, edge, ends, where, z, snap, positive, negative, known, desk, value, signs,

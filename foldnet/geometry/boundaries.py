@@ -1,4 +1,4 @@
-"""The decision boundary of a network: the affine map at a point, the hyperplane where two classes tie, and where it is folded.
+"""The decision boundary of a network: the hyperplane where two classes tie, and where the boundary is folded.
 
 >>> from foldnet.geometry.boundaries import margin
 >>> from foldnet.nets import ReLUNet
@@ -14,12 +14,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-
-def segment(net, x) -> tuple[Tensor, Tensor]:
-    """The affine map active at each point, W `(*batch, n, out, in)` and b `(*batch, n, out)`: f = W x + b on its whole region."""
-    x = net.points(x)
-    weight = net.jacobian(x)
-    return weight, net(x) - (weight @ x.unsqueeze(-1)).squeeze(-1)
+from .vision import affine_at
 
 
 def logits(net, x) -> Tensor:
@@ -38,17 +33,22 @@ def margin(net, x) -> Tensor:
 def hyperplane(net, x, predicted, true) -> tuple[Tensor, Tensor]:
     """Normal `(*batch, n, in)` and offset `(*batch, n)` of the hyperplane where two classes tie, continued from the segment at x.
 
-    Rows `predicted` minus rows `true` of the affine map, both `(*batch, n)` or one number (S0-def-decision-boundary).
+    `predicted`, `true`: the two classes, `(*batch, n)` or one number each; their rows of the affine map are subtracted
+    (S0-def-decision-boundary).
     """
-    weight, bias = segment(net, x)
+    weight, bias = affine_at(net, x)
     columns = _two(torch.cat([weight, bias.unsqueeze(-1)], -1).mT)
     i, j = (torch.as_tensor(c, device=net.device).expand(bias.shape[:-1])[..., None, None] for c in (predicted, true))
     i, j = (columns.gather(-1, c.expand(*columns.shape[:-1], 1)).squeeze(-1) for c in (i, j))
     return (i - j)[..., :-1], (i - j)[..., -1]
 
 
-def project(x, normal, offset) -> Tensor:
-    """The point of the hyperplane w.x + b = 0 closest to x: x - (w.x + b) w / w.w (S0-prop-closed-form-fold-point)."""
+def closest_point(x, normal, offset) -> Tensor:
+    """The point of the hyperplane w.x + b = 0 closest to x: x - (w.x + b) w / w.w (S0-prop-closed-form-fold-point).
+
+    `x`: points `(*, in)`.
+    `normal`, `offset`: w `(*, in)` and b `(*)`, as `hyperplane` gives them.
+    """
     x, normal, offset = (torch.as_tensor(a, dtype=torch.float64) for a in (x, normal, offset))
     square = normal.square().sum(-1, keepdim=True)
     if not (square > 0).all():
@@ -83,8 +83,9 @@ def kinks(nets, unit: int = -1, reach: float = 10.0) -> Kinks:
 
     Along the line the margin is straight between its crossings with the other lines, so the zeros are exact; at each the normal
     of the boundary jumps by c w, less with a leak: w is the row of the unit, c what it gives to class 1 more than to class 0.
-    `unit` is the number of the hidden unit, -1 the last. The line is followed so far, `reach`, to both sides of its point
-    closest to 0.
+    `nets`: a batch `(B,)` of two-class networks of the plane with one hidden layer.
+    `unit`: the number of the hidden unit, -1 the last.
+    `reach`: how far its line is followed, to both sides of its point closest to 0.
     """
     if len(nets.batch_shape) != 1 or nets.sizes[0] != 2 or len(nets.weights) != 2 or nets.sizes[-1] > 2:
         raise ValueError(f"kinks are followed in a batch (B,) of two-class networks of the plane, one hidden layer; got a {nets}")

@@ -18,9 +18,12 @@ ROUNDING = 1e-13  # of a preactivation at a corner, as a share of its summands: 
 def count_regions(net: ReLUNet, reach: float = 1.0, most: int = 100_000) -> int:
     """The activation patterns of one network inside the cube [-reach, reach]^d, for weights in general position; slow.
 
+    `net`: one network of d inputs.
+    `reach`: half the side of the cube around 0.
+    `most`: more regions are refused as soon as they are there.
     A cell is its corners and which d of the hyperplanes each lies on; two corners that share d - 1 are the ends of an edge, and
-    a new hyperplane cuts edges. In the plane `regions` does the same, with faces and neighbours, in less than a hundredth. More
-    than `most` regions are refused as soon as they are there.
+    a new hyperplane cuts edges. In the plane `regions` does the same, with faces and neighbours, in less than a hundredth of the
+    time.
     """
     if not isinstance(net, ReLUNet) or net.batch_shape or not net.vector().isfinite().all():
         raise ValueError(f"regions are counted for one ReLU network with finite weights; got a {net}")

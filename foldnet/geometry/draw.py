@@ -14,9 +14,10 @@ from __future__ import annotations
 import numpy as np
 
 from ..plots import COLORS
+from ._outlines import chains
 from .complex import Complex
 from .regions import boundary as boundary_of
-from .regions import chains, decision
+from .regions import decision
 
 PALETTE = ("sky", "gold", "green", "pink", "blue", "orange", "black")
 LAYERS = ("blue", "orange", "green", "pink", "gold", "sky")
@@ -26,13 +27,16 @@ FACES = ("pattern", "map", "output", "class")
 def draw(c: Complex, ax, faces="pattern", layers: bool = True, boundary: bool = False, strength: float = 0.28) -> dict:
     """Draw a complex on matplotlib's axes `ax`; returns the lines by name, as a legend wants them.
 
-    Their names are `layer 1` for hidden layer 0 and so on, and `boundary`. `faces` is one of `FACES`, or None, or a colour
-    a face, `(F, 3)`. `layers` draws the edges, deeper ones thinner; `boundary` where the class changes. `strength` is how far a
-    colour goes from paper white to its full tone.
+    Their names are `layer 1` for hidden layer 0 and so on, and `boundary`.
+    `c`: what `regions` gives.
+    `faces`: what they are coloured by, one of `FACES`, or None, or a colour a face, `(F, 3)`.
+    `layers`: whether the edges are drawn, deeper ones thinner.
+    `boundary`: whether a line is drawn where the class changes.
+    `strength`: how far a colour goes from paper white, 0, to its full tone, 1.
     """
     if faces is not None:
         finer, winner = decision(c) if isinstance(faces, str) and faces == "class" else (c, None)
-        fill(finer, ax, colours(finer, faces, strength) if winner is None else _tints(winner, strength))
+        _fill(finer, ax, face_colours(finer, faces, strength) if winner is None else _tints(winner, strength))
     lines = {}
     for layer in range(len(c.net.sizes) - 2) if layers else ():
         style = {"color": COLORS[LAYERS[layer % len(LAYERS)]], "lw": 1.5 * 0.75**layer, "zorder": 3 - layer / 100}
@@ -48,14 +52,19 @@ def draw(c: Complex, ax, faces="pattern", layers: bool = True, boundary: bool = 
 
 
 def zero_set(c: Complex, layer: int, neuron: int | None = None) -> list[np.ndarray]:
-    """The zero set of a layer, or of one neuron, in the window, as polylines `(k, 2)`; a line drawn by two is the first one's."""
+    """The zero set of a layer, or of one neuron, in the window, as polylines `(k, 2)`; a line drawn by two is the first one's.
+
+    `layer` and `neuron` count from 0; without a neuron it is the whole layer's.
+    """
     mine = (c.layer == layer) if neuron is None else (c.layer == layer) & (c.neuron == neuron)
     return [c.vertices[chain] for chain in chains(c.edges[mine])]
 
 
-def colours(c: Complex, by="pattern", strength: float = 0.28) -> np.ndarray:
+def face_colours(c: Complex, by="pattern", strength: float = 0.28) -> np.ndarray:
     """A colour for each face, `(F, 3)`, by its pattern, its slope (hue: where it points, tone: how steep) or its output.
 
+    `by`: "pattern", "map" or "output", or the colours themselves, which are checked.
+    `strength`: how far a colour goes from paper white, 0, to its full tone, 1.
     By pattern, a face keeps its colour as long as it lives, and faces on two sides of one neuron's crease never share one.
     """
     if not isinstance(by, str):
@@ -82,7 +91,7 @@ def colours(c: Complex, by="pattern", strength: float = 0.28) -> np.ndarray:
     return _mix(full, 2.5 * strength * _relative(np.linalg.norm(slope, axis=1), c.areas))
 
 
-def fill(c: Complex, ax, colour: np.ndarray) -> None:
+def _fill(c: Complex, ax, colour: np.ndarray) -> None:
     """Paint the faces in their colours `(F, 3)`, one path a colour, so that a thousand faces weigh little."""
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path

@@ -9,14 +9,14 @@
 
 from __future__ import annotations
 
-from cmath import phase
 from dataclasses import replace
-from itertools import combinations, pairwise
+from itertools import combinations
 
 import numpy as np
 import torch
 
 from ..nets import ReLUNet
+from ._outlines import chains, convex
 from ._sheet import NOISE, Drawing, Sheet
 from .complex import Complex
 
@@ -27,8 +27,12 @@ MOST_FACES = 2_000_000
 def regions(net: ReLUNet, window=SQUARE, most: int = MOST_FACES, threads: int | None = None) -> Complex:
     """The complex of one network of two inputs in a convex window `(m, 2)`, exactly: every activation pattern once.
 
-    Computed in float64, in as many threads as torch has, or `threads`. Memory is about 8 bytes for each face and neuron of the
-    widest layer, three times over. More than `most` faces are refused. The first call compiles for a while.
+    `net`: one network of two inputs; `on_plane` makes one of a slice through more inputs.
+    `window`: the corners of a convex polygon, in order.
+    `most`: more faces are refused.
+    `threads`: how many work, as many as torch has where it is None; the result does not depend on it.
+    Computed in float64. Memory is about 8 bytes for each face and neuron of the widest layer, three times over. The first call
+    compiles for a while.
     """
     _refuse(net, most, threads)
     frame = convex(window)
@@ -50,6 +54,7 @@ def regions(net: ReLUNet, window=SQUARE, most: int = MOST_FACES, threads: int | 
 def decision(c: Complex, most: int = MOST_FACES, threads: int | None = None) -> tuple[Complex, np.ndarray]:
     """The complex cut further so that each face has one class, and the class of each face `(F,)`.
 
+    `c`: what `regions` gives; `most` and `threads` as there.
     The class is the largest output, the first of equal ones; of one output, whether it is positive. New edges have the layer
     after the hidden ones and as neuron the number of the pair of outputs that are equal there (0-1, 0-2, ..., 1-2, ...).
     """
@@ -79,35 +84,23 @@ def decision(c: Complex, most: int = MOST_FACES, threads: int | None = None) -> 
 
 
 def boundary(c: Complex, **options) -> list[np.ndarray]:
-    """The decision boundary in the window as polylines `(k, 2)`, closed ones with their first point again at the end."""
+    """The decision boundary in the window as polylines `(k, 2)`, closed ones with their first point again at the end.
+
+    `options`: `most` and `threads`, as for `regions`.
+    """
     finer, winner = decision(c, **options)
     left, right = finer.edge_faces.T
     between = (left >= 0) & (right >= 0) & (winner[left] != winner[right])
     return [finer.vertices[chain] for chain in chains(finer.edges[between])]
 
 
-def chains(edges: np.ndarray) -> list[list[int]]:
-    """Edges `(n, 2)` joined to chains of vertices as long as they go; they end where one, or more than two, edges meet."""
-    at: dict[int, list[int]] = {}
-    for e, ends in enumerate(edges.tolist()):
-        for v in ends:
-            at.setdefault(v, []).append(e)
-    free, found = set(range(len(edges))), []
-    ends = [v for v, meet in at.items() if len(meet) != 2 for _ in meet]
-    for begin in [*ends, *at]:  # from the ends first; what is left are closed chains
-        chain = [begin]
-        while (e := next((e for e in at[chain[-1]] if e in free), None)) is not None:
-            free.discard(e)
-            chain.append(int(edges[e].sum()) - chain[-1])
-            if len(at[chain[-1]]) != 2:
-                break
-        if len(chain) > 1:
-            found.append(chain)
-    return found
-
-
 def on_plane(net: ReLUNet, origin, axes) -> ReLUNet:
-    """The network of two inputs (s, t) that is `net` at `origin + s axes[0] + t axes[1]`: exact regions on a slice."""
+    """The network of two inputs (s, t) that is `net` at `origin + s axes[0] + t axes[1]`: exact regions on a slice.
+
+    `net`: a network of n inputs, or a batch of them.
+    `origin`: the point `(n,)` at (0, 0), as `plane_through` gives it.
+    `axes`: two directions `(2, n)`, not parallel.
+    """
     origin, axes = (torch.as_tensor(a, dtype=torch.float64, device=net.device) for a in (origin, axes))
     n = net.sizes[0]
     if origin.shape != (n,) or axes.shape != (2, n):
@@ -141,23 +134,6 @@ def _refuse(net, most: int, threads: int | None) -> None:
         raise ValueError(f"regions are those of one ReLU network of two inputs (on_plane makes one of a slice); got a {net}")
     if most < 1 or (threads is not None and threads < 1):
         raise ValueError(f"most is a number of faces and threads one of threads, at least 1; got {most} and {threads}")
-
-
-def convex(window) -> np.ndarray:
-    """A convex polygon `(m, 2)` with its corners counter-clockwise; clockwise ones are turned round, all else is refused."""
-    corners = np.array(window, dtype=np.float64)
-    if corners.ndim != 2 or corners.shape[1] != 2 or len(corners) < 3 or not np.isfinite(corners).all():
-        raise ValueError(f"a window is a convex polygon, at least three finite corners (m, 2); got shape {corners.shape}")
-    points = [complex(x, y) for x, y in corners.tolist()]  # plain numbers: a window has few corners
-    way = [b - a for a, b in pairwise([*points, points[0]])]
-    scale = max(*map(abs, way), 1e-300)
-    way = [w / scale for w in way]
-    turn = [a.conjugate() * b for a, b in pairwise([*way, way[0]])]  # as complex numbers: their angles
-    backwards = all(t.imag < 0 for t in turn)
-    around = abs(sum(map(phase, turn))) if backwards or all(t.imag > 0 for t in turn) else np.inf
-    if not around < 2 * np.pi + 1e-6:
-        raise ValueError("a window is convex, with its corners in order around it and none on the line between two others")
-    return np.ascontiguousarray(corners[::-1]) if backwards else corners
 
 
 def _complex(net: ReLUNet, sheet: Sheet, widths, frame: int) -> Complex:

@@ -17,9 +17,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-import numpy as np
 import torch
 from torch import Tensor
+
+STEPS, SPARE = 120, 8  # of subspace iteration, and directions beside those that are asked for
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,17 +59,18 @@ def moments(slopes: Iterable[Tensor]) -> Moments:
     return Moments(mean / count, second / count)
 
 
-def leading(matrices: Tensor, count: int = 1, steps: int = 120, spare: int = 8) -> tuple[Tensor, Tensor]:
-    """The `count` largest eigenvalues `(*batch, count)` of symmetric matrices without negative ones, and their directions,
-    `(*batch, in, count)`.
+def leading_eigenpairs(matrices: Tensor, count: int = 1) -> tuple[Tensor, Tensor]:
+    """The largest eigenvalues `(*batch, count)` of positive semidefinite matrices, and eigenvectors `(*batch, in, count)`.
 
-    Subspace iteration: an error shrinks in each step by the ratio of eigenvalue `count + spare + 1` to the last one kept.
+    `matrices`: `(*batch, in, in)`, such as `Moments.second`.
+    `count`: how many eigenvalues.
+    By subspace iteration: an error shrinks in each step by the ratio of eigenvalue `count + SPARE + 1` to the last one kept.
     """
     size = matrices.shape[-1]
-    wide = min(size, count + spare)
+    wide = min(size, count + SPARE)
     start = torch.randn(size, wide, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     found = start.to(matrices).expand(*matrices.shape[:-1], wide)
-    for _ in range(0, steps, 4):
+    for _ in range(0, STEPS, 4):
         for _ in range(4):
             found = torch.nn.functional.normalize(matrices @ found, dim=-2, eps=1e-300)
         basis = torch.linalg.qr(found).Q
@@ -83,26 +85,8 @@ def leading(matrices: Tensor, count: int = 1, steps: int = 120, spare: int = 8) 
 
 def directions(of: Moments) -> Tensor:
     """The leading active direction of each output, `(*batch, out, in)`, of length 1; the output rises along it on average."""
-    found = leading(of.second)[1].squeeze(-1)
+    found = leading_eigenpairs(of.second)[1].squeeze(-1)
     return found * torch.where((found * of.mean).sum(-1, keepdim=True) < 0, -1.0, 1.0)
-
-
-def directions_for_data(of: Moments, spread: Tensor) -> Tensor:
-    """As `directions`, with changes of the input measured in standard deviations of the data: `(*batch, out, in)`.
-
-    `spread` is a square root of the covariance of the inputs, `(in, in)`, symmetric. The directions w are the leading ones with
-    E[g g^T] Cov w = value * w.
-    """
-    inner = leading(spread @ of.second @ spread)[1]
-    found = (of.second @ (spread @ inner)).squeeze(-1)
-    found = found / found.norm(dim=-1, keepdim=True).clamp(min=1e-300)
-    return found * torch.where((found * of.mean).sum(-1, keepdim=True) < 0, -1.0, 1.0)
-
-
-def root(covariance: Tensor) -> Tensor:
-    """The symmetric square root of a matrix without negative eigenvalues."""
-    values, vectors = torch.linalg.eigh(covariance)
-    return vectors * values.clamp(min=0).sqrt() @ vectors.mT
 
 
 def singular_values(second: Tensor, within: Tensor | None = None) -> Tensor:
@@ -116,16 +100,14 @@ def singular_values(second: Tensor, within: Tensor | None = None) -> Tensor:
     return torch.linalg.eigvalsh(second).flip(-1).clamp(min=0)
 
 
-def rank(values: Tensor, tolerance: float = 1e-12) -> Tensor:
-    """How many singular values, sorted, are above `tolerance` times the largest; noise of double precision is well below that."""
-    return (values > tolerance * values[..., :1]).sum(-1)
-
-
 def explained(projection: Tensor, output: Tensor, bins: int = 40) -> Tensor:
-    """R^2 of the best curve through `output` over `projection`, both `(*batch, n)`: the share of the variance that it explains.
+    """R^2 of the best curve through an output over a projection: the share of the variance that it explains, `(*batch,)`.
 
-    The curve joins the means of `bins` bins of equal count by straight lines. Each half of the points (even and odd numbers) is
-    predicted by the curve of the other half, so that a direction that explains nothing gets 0 and not more.
+    `projection`: where n points lie along a direction, `(*batch, n)`.
+    `output`: what the network gives there, `(*batch, n)`.
+    `bins`: the curve joins the means of so many bins of equal count by straight lines.
+    Each half of the points (even and odd numbers) is predicted by the curve of the other half, so that a direction that explains
+    nothing gets 0 and not more.
     """
     projection, output = torch.broadcast_tensors(projection.double(), output.double())
     if bins < 2:
@@ -147,28 +129,3 @@ def _curve(t: Tensor, f: Tensor, at: Tensor, bins: int) -> Tensor:
     end = torch.searchsorted(knots, at).clamp(1, bins - 1)
     x0, x1, y0, y1 = (v.gather(-1, i) for v in (knots, heights) for i in (end - 1, end))
     return y0 + (y1 - y0) * torch.where(x1 > x0, (at - x0) / (x1 - x0), 0.5)
-
-
-def roughness(pictures: Tensor) -> Tensor:
-    """How much neighbours differ in pictures `(*, height, width)`: their mean squared difference over twice the mean square.
-
-    0 for a constant picture, 1 in the mean for white noise.
-    """
-    square = pictures.square()
-    across, down = pictures.diff(dim=-1).square(), pictures.diff(dim=-2).square()
-    return (across.mean((-1, -2)) + down.mean((-1, -2))) / (4 * square.mean((-1, -2)))
-
-
-def turning_units(pattern: Tensor) -> Tensor:
-    """The rank of patterns `(*batch, n, units)` of zeros and ones: in so many directions can the gradients of a network with one
-    hidden layer turn (S2-find-rank-128). A unit that is never on adds none, and all that are always on add one together."""
-    gram = pattern.double().mT @ pattern.double()  # of whole numbers below 2^53: exact
-    return torch.linalg.matrix_rank(gram, hermitian=True)
-
-
-def lower_end(values) -> float:
-    """The lower end of Student's 95 % interval for the mean of a few values, one for each run."""
-    from scipy.stats import t
-
-    values = np.asarray(values, dtype=float)
-    return float(values.mean() - t.ppf(0.975, len(values) - 1) * values.std(ddof=1) / len(values) ** 0.5)

@@ -15,13 +15,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import reduce
 from itertools import product
 
 import numpy as np
 import torch
 
 from ..nets import ReLUNet
-from .pieces import Piece, Row, at, exact, exact_layers, inside, least, roomy, scaled, split
+from ._affine_rows import Row, at, exact, exact_layers, identity, minus, roomy, scaled, split
+from .pieces import Piece
 
 MOST_TERMS = 20_000
 JUMP = "these pieces do not fit together: a maximum of minima is continuous, and they jump"
@@ -70,13 +72,13 @@ class Polynomial:
     def pruned(self) -> Polynomial:
         """Without the terms that are nowhere alone the largest: one linear program each.
 
-        A term that leads only where no ball of radius `pieces.ROOM` fits goes too: there the function is smaller afterwards, and
+        A term that leads only where no ball of radius 1e-6 fits goes too: there the function is smaller afterwards, and
         the same everywhere else.
         """
         kept = list(self.terms)
         for row in self.terms:
             others = [r for r in kept if r != row]
-            if others and not roomy([_minus(row, r) for r in others]):
+            if others and not roomy([minus(row, r) for r in others]):
                 kept = others
         return Polynomial(tuple(kept))
 
@@ -99,6 +101,47 @@ class Rational:
         """How many terms there are above and below."""
         return len(self.top.terms), len(self.bottom.terms)
 
+    def network(self) -> ReLUNet:
+        """A ReLU network that computes it: maxima by halves, max(u, v) = u + max(v - u, 0), in about log2(terms) layers.
+
+        In float64: exact where all coefficients are doubles, as whole numbers are. (S2-thm-tropical-equivalence)
+        """
+        sides: list[list] = [list(self.top.terms), list(self.bottom.terms)]
+        weights, biases = [], []
+        while True:
+            neurons: list[Row] = []
+            sides = [_halved(rows, neurons) for rows in sides]
+            weights.append([row[:-1] for row in neurons])
+            biases.append([row[-1] for row in neurons])
+            width = len(neurons)
+            sides = [[(*tuple(row.get(i, Fraction(0)) for i in range(width)), Fraction(0)) for row in rows] for rows in sides]
+            if max(map(len, sides)) == 1:
+                break
+        last = minus(sides[0][0], sides[1][0])
+        weights.append([last[:-1]])
+        biases.append([last[-1]])
+        as_double = lambda rows: torch.tensor(np.array(rows, dtype=float))  # noqa: E731
+        return ReLUNet([as_double(w) for w in weights], [as_double(b) for b in biases])
+
+    def pieces(self) -> list[Piece]:
+        """Its pieces: where one term is the largest above and one below. Polytopes with an inside only."""
+        found = []
+        for above, below in product(self.top.terms, self.bottom.terms):
+            sides = [minus(above, r) for r in self.top.terms if r != above]
+            sides += [minus(below, r) for r in self.bottom.terms if r != below]
+            if roomy(sides):
+                found.append(Piece((), (minus(above, below),), tuple(sides)))
+        return found
+
+    @classmethod
+    def of_max_min(cls, lists: Sequence[Sequence[Row]]) -> Rational:
+        """A maximum of minima as a tropical rational function: a minimum is minus a maximum, and all get one denominator."""
+        below = [Polynomial(tuple(scaled(-1, row) for row in rows)).pruned() for rows in lists]
+        one = Polynomial(((Fraction(0),) * len(lists[0][0]),))
+        product_of = lambda factors: reduce(lambda p, q: (p * q).pruned(), factors, one)  # noqa: E731
+        tops = [product_of(below[:k] + below[k + 1 :]) for k in range(len(below))]
+        return cls(reduce(lambda p, q: (p + q).pruned(), tops), product_of(below))
+
 
 def tropical(net: ReLUNet, prune: bool = True) -> list[Rational]:
     """Each output of one (leaky) ReLU network as a tropical rational function, layer by layer, in exact fractions.
@@ -109,7 +152,7 @@ def tropical(net: ReLUNet, prune: bool = True) -> list[Rational]:
     leak, n = Fraction(net.leak), net.sizes[0]
     layers = exact_layers(net)
     one = Polynomial(((Fraction(0),) * (n + 1),))
-    units = [Rational(Polynomial((tuple(Fraction(int(i == j)) for j in range(n + 1)),)), one) for i in range(n)]
+    units = [Rational(Polynomial((row,)), one) for row in identity(n)]
     for depth, layer in enumerate(layers):
         units = [_combined(row, units, one) for row in layer]
         if depth < len(layers) - 1:
@@ -118,95 +161,47 @@ def tropical(net: ReLUNet, prune: bool = True) -> list[Rational]:
     return units
 
 
-def network(f: Rational) -> ReLUNet:
-    """A ReLU network that is the quotient: maxima by halves, max(u, v) = u + max(v - u, 0), in about log2(terms) layers.
-
-    In float64: exact where all coefficients are doubles, as whole numbers are. (S2-thm-tropical-equivalence)
-    """
-    sides: list[list] = [list(f.top.terms), list(f.bottom.terms)]
-    weights, biases = [], []
-    while True:
-        neurons: list[Row] = []
-        sides = [_halved(rows, neurons) for rows in sides]
-        weights.append([row[:-1] for row in neurons])
-        biases.append([row[-1] for row in neurons])
-        width = len(neurons)
-        sides = [[(*tuple(row.get(i, Fraction(0)) for i in range(width)), Fraction(0)) for row in rows] for rows in sides]
-        if max(map(len, sides)) == 1:
-            break
-    last = _minus(sides[0][0], sides[1][0])
-    weights.append([last[:-1]])
-    biases.append([last[-1]])
-    as_double = lambda rows: torch.tensor(np.array(rows, dtype=float))  # noqa: E731
-    return ReLUNet([as_double(w) for w in weights], [as_double(b) for b in biases])
-
-
-def cells(f: Rational) -> list[Piece]:
-    """The pieces of a quotient: where one term is the largest above and one below. Polytopes with an inside only."""
-    found = []
-    for above, below in product(f.top.terms, f.bottom.terms):
-        sides = [_minus(above, r) for r in f.top.terms if r != above] + [_minus(below, r) for r in f.bottom.terms if r != below]
-        if roomy(sides):
-            found.append(Piece((), (_minus(above, below),), tuple(sides)))
-    return found
-
-
 def max_min(table: Sequence[Piece], output: int = 0) -> list[list[Row]]:
     """A continuous piecewise linear function as a maximum of minima: lists of rows, f(x) = max over lists of min over rows.
 
+    `table`: its pieces, as `pieces` gives those of a network; `output`: which output of it, from 0.
     The list of a piece has the maps that are nowhere below its own on it. Where their minimum is above the function on
-    another piece, the piece is cut first where maps cross its own. Pieces that jump on more than a ball of radius `pieces.ROOM`
+    another piece, the piece is cut first where maps cross its own. Pieces that jump on more than a ball of radius 1e-6
     are refused.
     """
     maps = sorted({piece.maps[output] for piece in table})
     parts = [(piece.maps[output], piece.sides) for piece in table]
     lists: list[list[Row]] = []
-    for own, sides in parts:
-        rows = [row for row in maps if row == own or least(_minus(row, own), sides) >= -1e-9]
+    for piece, (own, sides) in zip(table, parts):
+        rows = [row for row in maps if row == own or piece.least(minus(row, own)) >= -1e-9]
         fits = rows in lists or _below(rows, parts)
         for some in [rows] if fits else _on_parts(own, sides, maps):
             if not fits and not _below(some, parts):
                 raise ValueError(JUMP)
             if some not in lists:
                 lists.append(some)
-    for own, sides in parts:
-        x = inside(sides) if sides else np.zeros(len(own) - 1)
-        if x is not None and evaluate(lists, x.tolist()) != at(own, x.tolist()):
+    for piece, (own, _) in zip(table, parts):
+        x = piece.middle()
+        if x is not None and max_min_at(lists, x.tolist()) != at(own, x.tolist()):
             raise ValueError(JUMP)
     return lists
 
 
 def _below(rows: list[Row], parts: Sequence[tuple[Row, Sequence[Row]]]) -> bool:
     """Whether the minimum of rows is nowhere above a function that has one affine map on each part."""
-    return not any(own not in rows and roomy([*sides, *(_minus(row, own) for row in rows)]) for own, sides in parts)
+    return not any(own not in rows and roomy([*sides, *(minus(row, own) for row in rows)]) for own, sides in parts)
 
 
 def _on_parts(own: Row, sides: tuple[Row, ...], maps: list[Row]) -> Iterator[list[Row]]:
     """A piece cut where other maps go through its own: of each part, the maps that are not below it."""
     others = [row for row in maps if row != own]
-    for bits, _ in split([_minus(row, own) for row in others], sides):
+    for bits, _ in split([minus(row, own) for row in others], sides):
         yield sorted([own, *(row for row, above in zip(others, bits) if above)])
 
 
-def evaluate(lists: Iterable[Iterable[Row]], x) -> Fraction:
-    """A maximum of minima at a point, exactly."""
+def max_min_at(lists: Iterable[Iterable[Row]], x) -> Fraction:
+    """The value at a point of a maximum of minima, as `max_min` gives it, exactly."""
     return max(min(at(row, x) for row in rows) for rows in lists)
-
-
-def quotient(lists: Sequence[Sequence[Row]]) -> Rational:
-    """A maximum of minima as a tropical rational function: a minimum is minus a maximum, and all get one denominator."""
-    below = [Polynomial(tuple(scaled(-1, row) for row in rows)).pruned() for rows in lists]
-    one = Polynomial(((Fraction(0),) * len(lists[0][0]),))
-    top: Polynomial | None = None
-    whole = one
-    for k, p in enumerate(below):
-        rest = one
-        for j, q in enumerate(below):
-            rest = rest if j == k else (rest * q).pruned()
-        top = rest if top is None else (top + rest).pruned()
-        whole = (whole * p).pruned()
-    assert top is not None
-    return Rational(top, whole)
 
 
 def _combined(row: Row, units: Sequence[Rational], one: Polynomial) -> Rational:
@@ -234,11 +229,7 @@ def _halved(rows: list[Row], neurons: list[Row]) -> list[dict[int, Fraction]]:
         neurons += [u, scaled(-1, u)]
         combination = {first: Fraction(1), first + 1: Fraction(-1)}
         if v is not None:
-            neurons.append(_minus(v, u))
+            neurons.append(minus(v, u))
             combination[first + 2] = Fraction(1)
         found.append(combination)
     return found
-
-
-def _minus(p: Row, q: Row) -> Row:
-    return tuple(a - b for a, b in zip(p, q))

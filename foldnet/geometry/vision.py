@@ -1,6 +1,6 @@
 """Networks that see: convolutions and max pooling as a value, and what is linear about any network at an image (geometry/images).
 
-`pattern`, `jacobian`, `affine_at` and `features` take a `ReLUNet` and a `ConvNet` alike, one network or a batch of them.
+`pattern`, `jacobian` and `affine_at` take a `ReLUNet` and a `ConvNet` alike, one network or a batch of them.
 
 >>> from foldnet.geometry.convnet import ConvNet
 >>> from foldnet.geometry.vision import affine_at, pattern
@@ -37,9 +37,11 @@ TREES = platform.machine() in ("aarch64", "arm64")  # with the wide vectors of x
 
 @torch.no_grad()
 def pattern(net: ReLUNet | ConvNet, x) -> Tensor:
-    """The choices of a network at each image, int8 `(*batch, n, units)`: 1 for a ReLU that is on, 0 for one that is off, and
-    which of its four pixels (0 to 3, row by row) a pooling takes. Equal patterns mean one affine map. Layer after layer,
-    and within a layer in the order of the network: ReLUs before the pooling, or after it."""
+    """The choices of a network at each image, int8 `(*batch, n, units)`; equal patterns mean one affine map.
+
+    1 for a ReLU that is on, 0 for one that is off, and which of its four pixels (0 to 3, row by row) a pooling takes. Layer after
+    layer, and within a layer in the order of the network: ReLUs before the pooling, or after it.
+    """
     if isinstance(net, ReLUNet):
         return net.pattern(x).to(torch.int8)
     x, found = net.points(x), []
@@ -105,7 +107,11 @@ def _many(net: ReLUNet | ConvNet, x: Tensor):
 
 
 def jacobians(net: ReLUNet | ConvNet, x, chunk: int = 500) -> Iterator[Tensor]:
-    """`jacobian` for so many images at a time, in order: ten thousand images never stand in memory together."""
+    """`jacobian` of some images at a time, in order: the slopes of ten thousand images never stand in memory together.
+
+    `net`, `x`: as for `jacobian`.
+    `chunk`: how many images at a time.
+    """
     if chunk < 1:
         raise ValueError(f"a chunk has at least one image; got {chunk}")
     x = as_tensor(x)
@@ -117,12 +123,3 @@ def affine_at(net: ReLUNet | ConvNet, x) -> tuple[Tensor, Tensor]:
     """The affine map in force at each image, J `(*batch, n, out, pixels)` and c `(*batch, n, out)`: `net(x)` is J x + c there."""
     slope, x = jacobian(net, x), net.points(x)
     return slope, net(x) - (slope @ x.expand(*slope.shape[:-2], x.shape[-1]).unsqueeze(-1)).squeeze(-1)
-
-
-@torch.no_grad()
-def features(net: ReLUNet | ConvNet, x) -> Tensor:
-    """What the last, linear layer reads at each image, `(*batch, n, features)`; the pixels, where there is no other layer."""
-    if isinstance(net, ConvNet):
-        return net.features(x)
-    hidden = net.preactivations(x)
-    return net.activate(hidden[-1]) if hidden else net.points(x).expand(*net(x).shape[:-1], -1)

@@ -17,7 +17,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..geometry.boundaries import hyperplane, logits, project
+from ..geometry.boundaries import closest_point, hyperplane, logits
 from ..nets import ReLUNet
 from ._labels import labels
 from .typical import class_losses, predictions, typical_mistake
@@ -93,7 +93,7 @@ def _fold(nets, x: Tensor, y: Tensor, seed: int, size: float, angle: float, clus
     towards, middle = _way_out(x, y, at, predicted, seed)
     normal = torch.where(flat.unsqueeze(-1), towards, normal)
     offset = torch.where(flat, -(towards * middle).sum(-1), offset)
-    point = project(at.double(), normal.double(), offset.double()).to(x.dtype)
+    point = closest_point(at.double(), normal.double(), offset.double()).to(x.dtype)
 
     out = nets.sizes[-1]
     push = torch.zeros(len(x), max(out, 2), dtype=x.dtype, device=x.device)

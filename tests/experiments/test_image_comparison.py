@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.stats
 import torch
 from torch import nn
 
 from experiments import image_comparison as run
 from experiments import image_pretrained as pre
 from experiments import image_untrained as untrained
+from foldbook.chapters import comparison as chapter
 from foldbook.stored import stored
 from foldnet.data import DataMissing
 from foldnet.geometry import comparison as compare
 from foldnet.geometry.convnet import ConvNet
+from foldnet.geometry.vision import pattern
 from foldnet.nets import ReLUNet
 
 NETS = [
@@ -39,7 +42,7 @@ def found():
 
 def test_mapped_is_least_squares_output_by_output(found):
     train, test = ([compare.coefficients(net, x).double().numpy() for net in NETS] for x in (X, X_TEST))
-    points = compare.with_one(X_TEST).double().numpy()
+    points = chapter.with_one(X_TEST).double().numpy()
     for i in range(3):
         for j in range(3):
             maps = [np.linalg.lstsq(a, b, rcond=1e-6)[0] for a, b in zip(train[i], train[j])]
@@ -52,7 +55,7 @@ def test_mapped_is_least_squares_output_by_output(found):
 
 def test_clusters_and_pictures(found):
     means = compare.coefficients(NETS[1], X).mean(1)
-    expected = (compare.with_one(X_TEST) @ means.T).argmax(-1) == Y_TEST
+    expected = (chapter.with_one(X_TEST) @ means.T).argmax(-1) == Y_TEST
     assert found["clustered"][1, 0] == int(expected.sum())
     assert list(found["clustered"][0]) == [found["right"][0]] * 2  # a linear network is its own cluster
     shown = found["means"]["b"]
@@ -110,6 +113,66 @@ def test_an_untrained_source_is_stored_as_it_is_measured():
 
 def test_rounded_keeps_six_digits():
     np.testing.assert_allclose(run.rounded(np.array([123456.789, 0.0, -1.23456789e-7])), [123457, 0, -1.23457e-7])
+
+
+# ---- measures --------------------------------------------------------------------------------------------------------------
+
+
+def double(*shape, seed=0):
+    return some(*shape, seed=seed).double()
+
+
+@pytest.mark.parametrize("centred", [True, False])
+def test_alignments_of_all_pairs_are_those_of_each(centred):
+    few, many = [double(30, 5), double(30, 4, seed=1), torch.ones(30, 3).double()], [double(3, 9), double(3, 8, seed=1)]
+    for held in (few, many):  # more rows than columns, and fewer
+        table = run.alignments(held, centred=centred)
+        expected = torch.stack([torch.stack([compare.cka(a, b, centred) for b in held]) for a in held])
+        torch.testing.assert_close(table, expected, equal_nan=True)
+        torch.testing.assert_close(run.alignments(held, held[:1], centred), expected[:, :1], equal_nan=True)
+
+
+@pytest.mark.parametrize("net", NETS, ids=str)
+def test_the_last_layer_reads_the_features(net):
+    x = some(7, 12)
+    torch.testing.assert_close(run.features(net, x) @ net.weights[-1].mT + net.biases[-1], net(x))
+
+
+def test_fingerprints_tell_patterns_apart():
+    patterns = pattern(ReLUNet.random((12, 5, 3), seed=2), double(40, 12))
+    classes = np.unique(patterns.numpy(), axis=0, return_inverse=True)[1].ravel()
+    prints = np.unique(run.fingerprints(patterns).numpy(), return_inverse=True)[1].ravel()
+    assert len(set(zip(classes, prints))) == len(set(classes)) == len(set(prints)) > 5
+
+
+def test_purity_by_hand():
+    assert run.purity(torch.tensor([0, 0, 0, 1, 1]), torch.tensor([2, 2, 1, 0, 0])) == pytest.approx(0.8)
+    assert run.purity(torch.zeros(6, dtype=torch.long), torch.tensor([0, 0, 1, 1, 2, 2])) == pytest.approx(1 / 3)
+
+
+def test_mapped_values_make_no_map_and_are_the_same():
+    train, test, x = (
+        [double(60, 7, seed=s) for s in (1, 2)],
+        [double(30, 7, seed=s) for s in (3, 4)],
+        chapter.with_one(double(30, 6, seed=5)),
+    )
+    hats = [run.hat(a, b) for a, b in zip(train, test)]
+    found = run.mapped_values(hats, train, train, x, chunk=11)
+    for i in range(2):
+        for j in range(2):
+            rows = test[i].numpy() @ np.linalg.lstsq(train[i].numpy(), train[j].numpy(), rcond=None)[0]
+            np.testing.assert_allclose(found[i, j], (rows * x.numpy()).sum(1), atol=1e-6)
+    np.testing.assert_allclose(found[0, 0], chapter.values(test[0], x[:, :-1]), atol=1e-6)  # onto itself: the identity
+
+
+def test_dissimilarities_and_ranks_are_scipys():
+    x, y = double(12, 6), double(12, 9, seed=1)
+    a, b = run.dissimilarities(x), run.dissimilarities(y)
+    above = np.triu_indices(12, 1)
+    np.testing.assert_allclose(a, (1 - np.corrcoef(x.numpy()))[above])
+    series = torch.stack([a, b, a.round(decimals=1)])
+    expected = scipy.stats.spearmanr(series.numpy(), axis=1).statistic
+    np.testing.assert_allclose(chapter.rank_correlations(series), expected)
 
 
 # ---- pretrained ------------------------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ import torch
 
 from experiments import image_directions as run
 from foldbook.stored import stored
+from foldnet.geometry import sensitivity as s
 from foldnet.geometry.convnet import ConvNet
 from foldnet.nets import ReLUNet
 
@@ -111,3 +112,22 @@ def test_a_glance_at_all_images_finds_what_the_look_finds(dense, grey):
     alone = run.glance(nets[1], grey.x, grey.y, count=20)
     assert alone["top"].shape == (10, 20)
     assert alone["template"].shape == (10, 10)
+
+
+def test_the_direction_for_the_data_knows_how_far_inputs_move():
+    """4 |x_0| + |x_1| where x_0 hardly moves: the gradient is larger in one direction, the output varies with the other."""
+    net = ReLUNet([[[4.0, 0], [-4, 0], [0, 1], [0, -1]], [[1, 1, 1, 1]]], [[0] * 4, [0]])
+    quarter = np.abs(np.random.default_rng(3).normal(size=(500, 2))) * [0.1, 10.0]
+    x = torch.as_tensor(np.concatenate([quarter * signs for signs in ([1, 1], [-1, 1], [1, -1], [-1, -1])]))
+    x = x[torch.randperm(2000, generator=torch.Generator().manual_seed(0))]
+    found = s.moments([net.jacobian(x)])
+    plain, weighted = s.directions(found)[0], run.directions_for_data(found, run.root(torch.cov(x.T)))[0]
+    assert plain.abs().tolist() == pytest.approx([1, 0], abs=1e-9)
+    assert weighted.abs().tolist() == pytest.approx([0, 1], abs=1e-9)
+    f = net(x)[:, 0]
+    assert s.explained(x @ weighted, f) > 0.95
+    assert s.explained(x @ plain, f) < 0.1
+    root = run.root(torch.cov(x.T))
+    assert torch.allclose(root @ root, torch.cov(x.T), rtol=1e-10)
+    product = found.second[0] @ torch.cov(x.T) @ weighted  # an eigenvector of E[g g^T] Cov
+    assert torch.allclose(product / product.norm(), weighted, atol=1e-8)

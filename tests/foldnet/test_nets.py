@@ -134,3 +134,68 @@ def test_a_network_does_not_change_with_what_it_was_made_of():
     leaf = torch.ones(1, 3, dtype=torch.float64, requires_grad=True)  # a copy still tells its origin
     ReLUNet([np.ones((3, 2)), leaf], [bias, [0.0]])(np.ones((1, 2))).sum().backward()
     assert torch.equal(leaf.grad, torch.tensor([[7.0, 2.0, 2.0]], dtype=torch.float64))
+
+
+class Halved(torch.nn.Linear):
+    """A layer with a forward pass of its own."""
+
+    def forward(self, x):
+        return super().forward(x) / 2
+
+
+class Named(torch.nn.Linear):
+    """A layer with another name and nothing else."""
+
+
+class Backwards(torch.nn.Sequential):
+    def forward(self, x):
+        return -super().forward(x)
+
+
+def shallow(first=torch.nn.Linear, between=torch.nn.ReLU, whole=torch.nn.Sequential):
+    return whole(first(2, 3), between(), torch.nn.Linear(3, 1))
+
+
+def hooked(model, part):
+    """The model with a hook in one of its parts, or in itself, that doubles what it gives or takes."""
+    if part == "before":
+        model[0].register_forward_pre_hook(lambda module, inputs: (2 * inputs[0],))
+    else:
+        (model if part == "whole" else model[0]).register_forward_hook(lambda module, inputs, output: 2 * output)
+    return model
+
+
+def replaced(model):
+    model[0].forward = lambda x: torch.zeros(len(x), 3)
+    return model
+
+
+@pytest.mark.parametrize(
+    ("build", "words"),
+    [
+        (lambda: shallow(Halved), "Halved has a forward pass of its own"),
+        (lambda: shallow(whole=Backwards), "Backwards has a forward pass of its own"),
+        (lambda: replaced(shallow()), "Linear has a forward pass of its own"),
+        (lambda: hooked(shallow(), "layer"), "Linear has a forward hook"),
+        (lambda: hooked(shallow(), "before"), "Linear has a forward hook"),
+        (lambda: hooked(shallow(), "whole"), "Sequential has a forward hook"),
+        (lambda: shallow(between=type("Other", (torch.nn.ReLU,), {"forward": lambda self, x: x})), "Other has a forward pass"),
+    ],
+)
+def test_a_module_that_computes_something_else_is_refused(build, words):
+    with pytest.raises(ValueError, match=words):
+        ReLUNet.from_sequential(build())
+
+
+def test_what_was_read_off_is_compared_with_the_module():
+    hook = torch.nn.modules.module.register_module_forward_hook(lambda module, inputs, output: 2 * output)
+    try:
+        with pytest.raises(ValueError, match="other values than the Sequential"):
+            ReLUNet.from_sequential(shallow())
+    finally:
+        hook.remove()
+    for dtype in (torch.float64, torch.float32, torch.bfloat16):
+        model = shallow(Named).to(dtype)
+        draws = torch.get_rng_state()
+        assert torch.equal(ReLUNet.from_sequential(model).weights[0], model[0].weight)
+        assert torch.equal(torch.get_rng_state(), draws)

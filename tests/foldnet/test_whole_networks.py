@@ -22,7 +22,7 @@ import torch
 import foldnet
 from foldnet.boolean import optima, optima_symbolic, pruning
 from foldnet.boolean.constructions import wrong_corners
-from foldnet.geometry import boundaries, cells, comparison, grid, pieces, regions, solids, tropical, vision
+from foldnet.geometry import boundaries, cells, comparison, grid, pieces, regions, tropical, vision
 from foldnet.growth import amplitude, expressivity, fold_loop, folding, neurons, tiny, typical, widen
 from foldnet.growth.minibatches import Training
 from foldnet.nets import Network, ReLUNet, stack
@@ -355,7 +355,6 @@ TRIALS = {
     "boolean.pruning.prune_deep": Trial(
         pruned_deep, (2, 4, 1), truth=lambda net, r: [(r[..., 2], torch.ones(net.batch_shape))], drawn=True
     ),
-    "geometry.boundaries.segment": Trial(lambda net: boundaries.segment(net, X), same=True),
     "geometry.boundaries.logits": Trial(lambda net: boundaries.logits(net, X), same=True),
     "geometry.boundaries.margin": Trial(lambda net: boundaries.margin(net, X), same=True),
     "geometry.boundaries.hyperplane": Trial(lambda net: boundaries.hyperplane(net, X, 0, 1), same=True),
@@ -363,7 +362,6 @@ TRIALS = {
         lambda net: torch.unique(boundaries.creases(net, 5.0).round(decimals=9), dim=0), same=True
     ),
     "geometry.cells.count_regions": Trial(lambda net: cells.count_regions(net, 5.0), truth=as_many_as_faces),
-    "geometry.pieces.exact_layers": Trial(lambda net: np.array(pieces.exact_layers(net)[0], dtype=float), (1, 2, 1), blind=BLIND),
     "geometry.pieces.linear_map": Trial(
         lambda net: float(pieces.at(pieces.linear_map(net, net.pattern(LINE[:1, None])[0].tolist()).maps[0], LINE[:1].tolist())),
         (1, 2, 1),
@@ -381,22 +379,13 @@ TRIALS = {
     ),
     "geometry.regions.regions": Trial(lambda net: np.unique(regions.regions(net).vertices.round(9), axis=0), same=True),
     "geometry.grid.on_grid": Trial(lambda net: grid.on_grid(net, points=9).labels, same=True),
-    "geometry.solids.crossings": Trial(lambda net: solids.crossings(net, np.eye(2)), (2, 4, 1), same=True),
-    "geometry.solids.boundary_corners": Trial(lambda net: solids.boundary_corners(net), (2, 4, 1), same=True, tol=1e-6),
-    "geometry.solids.searched_radii": Trial(
-        lambda net: solids.searched_radii(closed(net), starts=5), (2, 4, 1), blind="its own tests have the truth", tol=1e-6
-    ),
     "geometry.regions.on_plane": Trial(lambda net: regions.on_plane(net, X[0], torch.eye(2))(X), same=True),
     "geometry.comparison.coefficients": Trial(lambda net: comparison.coefficients(net, X), same=True),
-    "geometry.comparison.one_output": Trial(lambda net: comparison.one_output(net, 1)(X), same=True),
     "geometry.vision.jacobian": Trial(lambda net: vision.jacobian(net, X), same=True),
     "geometry.vision.jacobians": Trial(lambda net: torch.cat([*vision.jacobians(net, X, chunk=5)], -3), same=True),
     "geometry.vision.affine_at": Trial(lambda net: vision.affine_at(net, X), same=True),
     "geometry.vision.pattern": Trial(
         lambda net: vision.pattern(net, X), truth=lambda net, r: [(r, (torch.cat(layers(net, X)[:-1], -1) > 0).to(r.dtype))]
-    ),
-    "geometry.vision.features": Trial(
-        lambda net: vision.features(net, X), truth=lambda net, r: [(r, bend(net, layers(net, X)[-2]))]
     ),
     "growth.amplitude.best_amplitude": Trial(
         lambda net: amplitude.best_amplitude(net, 0, grown(net), X, T),
@@ -495,14 +484,6 @@ def at_line(exact) -> torch.Tensor:
     """The values of an exact function of one variable."""
     values = [exact([x]) for x in LINE.tolist()]
     return torch.tensor([float(v[0] if isinstance(v, (list, tuple)) else v) for v in values], dtype=torch.float64)
-
-
-def closed(net):
-    """The same leak, dtype, device, batch and depth with rows and outputs that enclose 0: a square."""
-    rows = torch.tensor([[1.0, 0], [0, 1], [-1, 0], [0, -1]]).to(net.weights[0])
-    if net.sizes != (2, 4, 1) or net.batch_shape:
-        return net
-    return ReLUNet([rows, 0 * net.weights[1] + 1], [0 * net.biases[0], 0 * net.biases[1] - 1], net.leak)
 
 
 # ---- the trials ----------------------------------------------------------------------------------------------------------

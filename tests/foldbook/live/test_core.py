@@ -20,7 +20,7 @@ from foldbook.live.stills import folding_network
 from foldnet import ReLUNet
 from foldnet.boolean import capacity
 from foldnet.boolean.swaps import changes, swaps
-from foldnet.geometry.boundaries import segment
+from foldnet.geometry.vision import affine_at
 from foldnet.growth.amplitude import best_amplitude
 from foldnet.growth.expressivity import best_update, desired_update, layer_inputs
 from foldnet.growth.folding import fold
@@ -80,7 +80,7 @@ def same_network(core, network, x):
         close(got, want, size)
     for point in x:
         on = core(f"net.pattern({made}, x)", x=point.tolist(), **given_)
-        slope, constant = (a[0].numpy() for a in segment(net, point[None]))
+        slope, constant = (a[0].numpy() for a in affine_at(net, point[None]))
         rows = np.array(core(f"net.affine({made}, x)", x=point.tolist(), **given_))
         sure = all((z.abs() > 1e-9 * size).all() or (z.abs() < 1e-300).all() for z in net.preactivations(point[None]))
         if sure or len(net.sizes) == 2:
@@ -262,7 +262,7 @@ def same_regions(core, network):
     # the middle of each lies inside, away from every crease unless the neuron is constant
     patterns = net.pattern(middles).numpy()
     depth = torch.cat([z.abs() for z in net.preactivations(middles)], -1).numpy()
-    slope, constant = (a.numpy() for a in segment(net, middles))
+    slope, constant = (a.numpy() for a in affine_at(net, middles))
     size = max(1.0, float(np.abs(slope).max()), float(np.abs(constant).max()))
     for k, region in enumerate(big):
         mine = np.isin(np.arange(patterns.shape[1]), region["on"])

@@ -10,7 +10,7 @@ import torch
 from foldnet.boolean import deep_linear, power
 from foldnet.boolean.exact import ExactNet
 from foldnet.geometry.cells import count_regions
-from foldnet.geometry.loops import arrangement, most_regions
+from foldnet.geometry.loops import most_cells, most_regions
 from foldnet.geometry.regions import regions
 from foldnet.nets import ReLUNet
 
@@ -24,7 +24,7 @@ def whole_network(sizes, rng, low=-3):
 
 
 def test_the_bounds_are_the_formulas():
-    assert power.regions_at_most((2, 3, 1)) == arrangement(3) == 7
+    assert power.regions_at_most((2, 3, 1)) == most_cells(3) == 7
     assert power.regions_at_most((2, 3, 1), k=1) == 4
     assert power.regions_at_most((3, 1, 5, 1)) == 2 * 6  # behind one neuron space is a line
     for sizes in [(2, 4, 4, 1), (2, 1, 5, 1), (3, 4, 2, 6, 1), (1, 5, 5, 1)]:
@@ -137,7 +137,7 @@ def test_bit_readers_label_tables_in_every_way(n, bits, at_once):
 def test_regions_of_one_layer_are_zaslavskys(d, n):
     rng = np.random.default_rng(n)
     net = ReLUNet([rng.normal(size=(n, d)), np.ones((1, n))], [0.01 * rng.normal(size=n), [0.0]])
-    assert count_regions(net, 100.0) == arrangement(n, d)
+    assert count_regions(net, 100.0) == most_cells(n, d)
 
 
 @pytest.mark.parametrize("leak", [0.0, 0.3])

@@ -5,7 +5,8 @@ import pytest
 import torch
 from scipy.optimize import minimize
 
-from foldnet.geometry.boundaries import creases, hyperplane, kinks, logits, margin, project, segment
+from foldnet.geometry.boundaries import closest_point, creases, hyperplane, kinks, logits, margin
+from foldnet.geometry.vision import affine_at
 from foldnet.nets import ReLUNet
 
 
@@ -14,10 +15,10 @@ def points(inputs, seed=0, n=40):
 
 
 @pytest.mark.parametrize(("hidden", "leak"), [((6,), 0.0), ((6,), 0.2), ((5, 4), 0.1)])
-def test_segment_is_the_autograd_jacobian_and_reproduces_the_value(hidden, leak):
+def test_affine_map_is_the_autograd_jacobian_and_reproduces_the_value(hidden, leak):
     net = ReLUNet.random((3, *hidden, 4), leak=leak, seed=1)
     x = points(3, seed=1)
-    weight, bias = segment(net, x)
+    weight, bias = affine_at(net, x)
     jacobian = torch.stack([torch.func.jacrev(lambda p: net(p[None])[0])(p) for p in x])
     assert torch.allclose(weight, jacobian, atol=1e-13)
     assert torch.allclose((weight @ x[..., None])[..., 0] + bias, net(x), atol=1e-13)
@@ -36,7 +37,7 @@ def test_on_the_boundary_the_two_classes_tie(out, leak):
     w, b = hyperplane(net, x, i, j)
     z = logits(net, x)
     assert torch.allclose((w * x).sum(-1) + b, z[:, i] - z[:, j], atol=1e-12)
-    foot = project(x, w, b)
+    foot = closest_point(x, w, b)
     same = (net.pattern(foot) == net.pattern(x)).all(-1)
     assert same.any()
     tie = logits(net, foot)[same]
@@ -49,7 +50,7 @@ def test_closed_form_is_the_numerical_projection():
         x, w, b = rng.normal(size=n), rng.normal(size=n), rng.normal()
         constraint = {"type": "eq", "fun": lambda d, w=w, b=b: w @ d + b}
         found = minimize(lambda d, x=x: np.sum((d - x) ** 2), np.zeros(n), method="SLSQP", constraints=[constraint])
-        assert np.allclose(project(x, w, b).numpy(), found.x, atol=1e-5)
+        assert np.allclose(closest_point(x, w, b).numpy(), found.x, atol=1e-5)
 
 
 @pytest.mark.parametrize("leak", [0.0, 0.3])
@@ -111,6 +112,6 @@ def test_creases_of_a_flat_unit_and_of_bad_input():
     with pytest.raises(ValueError, match="one network of the plane"):
         creases(ReLUNet.random((3, 2, 2)))
     with pytest.raises(ValueError, match="normal other than 0"):
-        project([1.0, 2.0], [0.0, 0.0], 1.0)
+        closest_point([1.0, 2.0], [0.0, 0.0], 1.0)
     with pytest.raises(ValueError, match="between two classes"):
         margin(ReLUNet.random((2, 2, 3)), points(2))

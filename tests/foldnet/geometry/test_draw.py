@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from foldnet import plots
-from foldnet.geometry.draw import PALETTE, colours, draw, zero_set
+from foldnet.geometry.draw import PALETTE, draw, face_colours, zero_set
 from foldnet.geometry.regions import boundary, regions
 from foldnet.nets import ReLUNet
 
@@ -48,24 +48,24 @@ def test_the_painted_class_is_the_networks():
 
 def test_by_output_orange_is_positive_and_blue_negative():
     c = regions(NET)
-    red, _, blue = colours(c, "output").T
+    red, _, blue = face_colours(c, "output").T
     at_centre = NET(torch.as_tensor(c.centres))[:, 0].numpy()
     assert ((red > blue) == (at_centre > 0))[np.abs(at_centre) > 1e-9].all()
     steep = np.argsort(np.abs(at_centre))
-    assert colours(c, "output")[steep[0]].min() > colours(c, "output")[steep[-1]].min()
+    assert face_colours(c, "output")[steep[0]].min() > face_colours(c, "output")[steep[-1]].min()
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_neighbours_never_share_a_tint_and_a_pattern_keeps_its_own(seed):
     net = ReLUNet.random((2, 9, 8, 8, 1), seed=seed)
     c = regions(net)
-    tint = colours(c)
+    tint = face_colours(c)
     left, right = c.neighbours.T
     assert (np.abs(tint[left] - tint[right]).max(1) > 0.02).all()
     assert len(np.unique(tint, axis=0)) <= len(PALETTE)
     moved = regions(net.with_vector(net.vector() * 1.001))
     known = {p.tobytes(): t for p, t in zip(c.pattern, tint)}
-    shared = [(known[p.tobytes()], t) for p, t in zip(moved.pattern, colours(moved)) if p.tobytes() in known]
+    shared = [(known[p.tobytes()], t) for p, t in zip(moved.pattern, face_colours(moved)) if p.tobytes() in known]
     assert len(shared) > 10
     assert all((old == new).all() for old, new in shared)
 
@@ -73,7 +73,7 @@ def test_neighbours_never_share_a_tint_and_a_pattern_keeps_its_own(seed):
 def test_faces_of_one_slope_have_one_colour_and_a_flat_one_is_white():
     net = ReLUNet([[[1.0, 0.0], [0.0, 1.0]], [[1.0, -2.0]]], [[0.0, 0.0], [0.0]])
     c = regions(net)
-    tone = {tuple(p): colour for p, colour in zip(c.pattern.tolist(), colours(c, "map"))}
+    tone = {tuple(p): colour for p, colour in zip(c.pattern.tolist(), face_colours(c, "map"))}
     assert np.allclose(tone[False, False], 1)
     assert tone[True, False][0] > tone[True, False][2]  # hue 0, red: the slope points along the first axis
     assert len({tuple(t) for t in tone.values()}) == 4
@@ -123,4 +123,4 @@ def test_a_thousand_faces_weigh_little():
 )
 def test_what_cannot_be_painted_is_refused_in_a_sentence(how, sentence):
     with pytest.raises(ValueError, match=sentence):
-        colours(regions(ReLUNet.random((2, 4, 3), seed=0)), how)
+        face_colours(regions(ReLUNet.random((2, 4, 3), seed=0)), how)

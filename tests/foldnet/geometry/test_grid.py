@@ -114,3 +114,60 @@ def test_bad_input_gets_one_sentence():
         on_grid(nn.Sequential(nn.Linear(2, 3), nn.Tanh()).double())
     with pytest.raises(ValueError, match="row of whole numbers"):
         on_grid(lambda x: x)
+
+
+class Hidden(nn.Module):
+    """A network with a ReLU that is no module, so that no hook sees it; frozen batch normalization below one in training."""
+
+    def __init__(self, seen: bool):
+        super().__init__()
+        torch.manual_seed(2)
+        self.first, self.second, self.last = nn.Linear(2, 6), nn.Linear(6, 5), nn.Linear(5, 2)
+        self.frozen, self.norm, self.drop = nn.BatchNorm1d(6), nn.BatchNorm1d(5), nn.Dropout(0.5)
+        self.on, self.also = nn.ReLU(), nn.ReLU() if seen else torch.relu
+        self.double().train()
+        self.frozen.eval()
+
+    def forward(self, x):
+        h = self.on(self.frozen(self.first(x)))
+        return self.last(self.drop(self.also(self.norm(self.second(h)))))
+
+
+def test_a_module_is_seen_as_it_answers_and_is_left_as_it_was():
+    net = Hidden(seen=True)
+    before = {name: value.clone() for name, value in net.state_dict().items()}
+    modes, draws = [part.training for part in net.modules()], torch.get_rng_state()
+    seen = on_grid(net, points=60)
+    after = net.state_dict()
+    assert before.keys() == after.keys()
+    assert all(torch.equal(before[name], after[name]) for name in before)
+    assert [part.training for part in net.modules()] == modes == [True] * 4 + [False] + [True] * 4
+    assert torch.equal(torch.get_rng_state(), draws)
+    line = (torch.arange(60, dtype=torch.float64) + 0.5) / 30 - 1
+    net.eval()  # dropout and the statistics of a batch are for training
+    first = net.frozen(net.first(torch.cartesian_prod(line, line).flip(1)))
+    rows = torch.cat([first > 0, net.norm(net.second(first.relu())) > 0], 1).numpy()
+    assert (seen.patterns[seen.labels.flatten()] == rows).all()
+
+
+def test_the_mode_comes_back_after_an_error():
+    net = nn.Sequential(nn.Linear(2, 3), nn.ReLU(), nn.Unflatten(1, (5, 7)))
+    with pytest.raises(RuntimeError):
+        on_grid(net, points=3)
+    assert all(part.training for part in net.modules())
+
+
+@pytest.mark.parametrize("single", [False, True])
+def test_an_activation_that_no_hook_sees_is_told(single):
+    net = Hidden(seen=False)
+    with pytest.warns(UserWarning, match="not affine where the pattern is the same"):
+        on_grid(net.float() if single else net, points=60)
+    on_grid(Hidden(seen=True).float() if single else Hidden(seen=True), points=60)  # warnings are errors here
+
+
+def test_an_output_that_is_no_tensor_is_not_tried():
+    class Pair(Hidden):
+        def forward(self, x):
+            return super().forward(x), None
+
+    assert len(on_grid(Pair(seen=True), points=20)) > 5

@@ -16,8 +16,9 @@ from experiments.region_cost import network
 from foldnet.boolean.constructions import wrong_corners
 from foldnet.geometry import _sheet
 from foldnet.geometry import regions as R
+from foldnet.geometry._outlines import chains
 from foldnet.geometry.cells import count_regions
-from foldnet.geometry.regions import boundary, chains, decision, on_plane, plane_through, regions
+from foldnet.geometry.regions import boundary, decision, on_plane, plane_through, regions
 from foldnet.nets import ReLUNet
 from tests.foldnet.geometry.rational import area, faces
 

@@ -8,9 +8,10 @@ import pytest
 import torch
 
 from foldnet.boolean.exact import ExactNet
-from foldnet.geometry.pieces import Piece, at, inside, linear_map, lookup, pieces
+from foldnet.geometry._affine_rows import at
+from foldnet.geometry.pieces import Piece, linear_map, lookup, pieces
 from foldnet.geometry.regions import regions
-from foldnet.geometry.tropical import Polynomial, Rational, cells, evaluate, max_min, network, quotient, tropical
+from foldnet.geometry.tropical import Polynomial, Rational, max_min, max_min_at, tropical
 from foldnet.nets import ReLUNet
 
 XOR = ReLUNet([[[1.0, 1.0], [1.0, 1.0]], [[1.0, -2.0]]], [[2.0, 0.0], [-1.0]])
@@ -55,7 +56,7 @@ def test_xor_by_hand():
 def test_a_quotient_becomes_a_network(terms):
     rng = np.random.default_rng(terms)
     f = Rational(*(Polynomial(tuple(map(tuple, rng.integers(-5, 6, (terms, 3)).tolist()))) for _ in range(2)))
-    net = network(f)
+    net = f.network()
     exact = ExactNet.of(net)
     assert all(exact(x) == f(x) for x in points(2, terms))
     assert len(net.sizes) - 2 == max(1, int(np.ceil(np.log2(max(f.size)))))
@@ -100,11 +101,12 @@ def test_pieces_in_three_dimensions_and_their_bits():
     net = whole((3, 3, 3, 2), 2)
     found = pieces(net)
     for piece in found:
-        x = inside(piece.sides)
+        x = piece.middle()
         assert tuple(net.pattern(x[None])[0].tolist()) == piece.pattern
         assert torch.allclose(net.jacobian(x[None])[0], torch.tensor(np.array(piece.jacobian, dtype=float)))
         q, p = (np.array(part, dtype=float) for part in piece.polytope)
         assert (q @ x <= p).all()
+        assert float(piece.slack(x)) == pytest.approx((p - q @ x).min())
         assert linear_map(net, piece.pattern) == piece
         assert np.allclose(net(x[None])[0], np.array(piece.jacobian, float) @ x + np.array(piece.constant, float))
     assert len({p.pattern for p in found}) == len(found)
@@ -120,10 +122,10 @@ def test_round_trip_through_all_five_forms(seed):
     net = whole((2, 2, 2, 1), seed, most=2)
     exact, table = ExactNet.of(net), pieces(net)
     lists = max_min(table)
-    f = quotient(lists)
-    back, again = ExactNet.of(network(f)), cells(f)
+    f = Rational.of_max_min(lists)
+    back, again = ExactNet.of(f.network()), f.pieces()
     for x in points(2, seed):
-        assert [exact(x)] == lookup(table, x) == [evaluate(lists, x)] == [f(x)] == [back(x)] == lookup(again, x)
+        assert [exact(x)] == lookup(table, x) == [max_min_at(lists, x)] == [f(x)] == [back(x)] == lookup(again, x)
 
 
 def test_a_jump_is_refused():
@@ -142,7 +144,7 @@ def test_a_jump_is_refused():
 def test_a_piece_that_other_maps_cross_is_cut_first():
     net = whole((2, 4, 3, 1), 1)
     exact, lists = ExactNet.of(net), max_min(pieces(net))
-    assert all(evaluate(lists, x) == exact(x) for x in [[-53, 59], *points(2)])
+    assert all(max_min_at(lists, x) == exact(x) for x in [[-53, 59], *points(2)])
 
 
 def test_numpys_whole_numbers_stay_exact():

@@ -1,6 +1,6 @@
 """The two solids that one more neuron than dimensions closes around a ball: radii, corners, networks (geometry/annulus).
 
->>> from foldnet.geometry.solids import expanded_ratio
+>>> from foldbook.chapters.annulus import expanded_ratio
 >>> round(expanded_ratio(2), 4)  # the hexagon's outer radius over its inner one
 1.1547
 """
@@ -13,7 +13,7 @@ from itertools import combinations
 import numpy as np
 import torch
 
-from ..nets import ReLUNet, as_tensor
+from foldnet.nets import ReLUNet, as_tensor
 
 
 def simplex_normals(n: int) -> np.ndarray:

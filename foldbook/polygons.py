@@ -1,6 +1,6 @@
 """Convex polygons of the plane, cut by the zero line of an affine function that is given at their corners.
 
->>> from foldnet.geometry.polygons import clip
+>>> from foldbook.polygons import clip
 >>> square = [[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]]
 >>> clip(square, [-0.5, 0.5, 0.5, -0.5]).tolist()
 [[0.5, 0.0], [1.0, 0.0], [1.0, 1.0], [0.5, 1.0]]

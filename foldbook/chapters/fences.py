@@ -2,7 +2,7 @@
 
 For geometry/annulus: which closed shapes three neurons can make. `regions` is the fast way for networks with real weights.
 
->>> from foldnet.geometry.fences import count_faces
+>>> from foldbook.chapters.fences import count_faces
 >>> count_faces([[1, 0], [0, 1], [1, 1]])  # three lines through a point: six cones, six rays and the point
 13
 """
@@ -15,8 +15,6 @@ from fractions import Fraction
 from itertools import combinations, product
 
 import numpy as np
-
-from .pieces import exact
 
 Pair = tuple[Fraction, Fraction]
 Line = tuple[Fraction, Fraction, Fraction]  # a, b, c for a x + b y + c
@@ -47,8 +45,8 @@ def fences(rows, biases, push, offset) -> list[Fence]:
     if not len(rows) == len(biases) == len(push) or any(len(row) != 2 for row in rows):
         many = f"{len(rows)} rows of {sorted({len(row) for row in rows})}, {len(biases)} biases and {len(push)} pushes"
         raise ValueError(f"each neuron has a row of two weights, a bias and a push; got {many}")
-    lines = [(exact(a), exact(b), exact(c)) for (a, b), c in zip(rows, biases)]
-    v, offset = [exact(p) for p in push], exact(offset)
+    lines = [(_exact(a), _exact(b), _exact(c)) for (a, b), c in zip(rows, biases)]
+    v, offset = [_exact(p) for p in push], _exact(offset)
     reach = _reach(lines, v, offset)
     frame = [(-reach, -reach), (reach, -reach), (reach, reach), (-reach, reach)]
     cells = [(frame, (Fraction(0), Fraction(0), offset))]
@@ -71,7 +69,7 @@ def count_faces(forms) -> int:
     It is the number of sign vectors that `sign(forms @ t)` takes; numbers `(m, d)`, whole or not, taken exactly. A form that is 0
     cuts nothing.
     """
-    given = [[exact(a) for a in row] for row in forms]
+    given = [[_exact(a) for a in row] for row in forms]
     if len({len(row) for row in given}) > 1:
         raise ValueError(f"forms have as many numbers as there are dimensions; got {sorted({len(row) for row in given})}")
     rows = _distinct(given)
@@ -94,6 +92,11 @@ def sign_vectors(forms, largest: int = 4) -> np.ndarray:
     t = t[np.argsort(np.abs(t).sum(1), kind="stable")]  # the simplest comes first
     _, first = np.unique(np.sign(t @ forms.T), axis=0, return_index=True)
     return t[np.sort(first)]
+
+
+def _exact(v) -> Fraction:
+    """A number as a fraction, numpy's too: their whole numbers would overflow inside of one."""
+    return Fraction(v.item() if hasattr(v, "item") else v)
 
 
 # ---- polygons in fractions ---------------------------------------------------------------------------------------------

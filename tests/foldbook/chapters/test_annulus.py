@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from foldnet.geometry import solids
+from foldbook.chapters import annulus as solids
 from foldnet.nets import ReLUNet
 
 

@@ -8,7 +8,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from foldnet.geometry.polygons import chord, clip
+from foldbook.polygons import chord, clip
 
 SQUARE = torch.tensor([[0.0, 0], [1, 0], [1, 1], [0, 1]]).double()
 

@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from foldnet.geometry.fences import count_faces, fences, sign_vectors
+from foldbook.chapters.fences import count_faces, fences, sign_vectors
 from foldnet.geometry.regions import boundary, regions
 from foldnet.nets import ReLUNet
 
