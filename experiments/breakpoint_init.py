@@ -12,13 +12,13 @@ from __future__ import annotations
 import torch
 
 from foldnet.nets import ReLUNet, stack
-from foldnet.splines import targets
 from foldnet.splines.initialization import uniform_breakpoints
 from foldnet.train import fit
 
+from . import _targets
 from .runner import device, short
 
-TARGETS = {name: targets.TARGETS[name] for name in ("sine", "quadratic")}
+TARGETS = {name: _targets.TARGETS[name] for name in ("sine", "quadratic")}
 STARTS = ("standard", "uniform")
 DATA_POINTS, EPOCHS, LR, NETWORKS = 40, 50_000, 3e-5, 50
 
@@ -54,5 +54,5 @@ def test_loss(nets: ReLUNet) -> torch.Tensor:
 
 def _points(n: int, device) -> tuple[torch.Tensor, torch.Tensor]:
     """Evenly spaced points and values for each target, `(target, 1, 1, n, 1)`."""
-    x, y = targets.data(TARGETS, n, device)
+    x, y = _targets.samples(TARGETS, n, device)
     return x[:, None, None, :, None], y[:, None, None, :, None]

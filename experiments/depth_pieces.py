@@ -17,14 +17,14 @@ import numpy as np
 import torch
 
 from foldnet.nets import ReLUNet, stack
-from foldnet.splines import targets
-from foldnet.splines.depth import DeepSpline, deep_spline, movement
+from foldnet.splines.depth import DeepSpline, deep_spline
 from foldnet.train import Fit, fit
 
+from . import _targets
 from .runner import device, short
 
 NEURONS, DATA_POINTS, EPOCHS, LR, NETWORKS, BINS = 40, 40, 50_000, 3e-5, 100, 50
-TARGETS = {name: target for name, target in targets.TARGETS.items() if name != "bump"}
+TARGETS = {name: target for name, target in _targets.TARGETS.items() if name != "bump"}
 # name: start, optimizer, its rate, and how many times as far the data reach
 SETTINGS = {
     "sum of 40": ("torch", "gd", LR, 1.0),
@@ -82,7 +82,7 @@ def initial(layers: int, networks: int = NETWORKS) -> ReLUNet:
 
 def data(wide: float, device=None) -> tuple[torch.Tensor, torch.Tensor]:
     """Points and values of all targets, `(target, 1, 40, 1)`, on data that reach `wide` times as far."""
-    x, y = targets.data(TARGETS, DATA_POINTS, device)
+    x, y = _targets.samples(TARGETS, DATA_POINTS, device)
     far = [value if name in STRETCHED else f(wide * row) for (name, (f, _)), row, value in zip(TARGETS.items(), x, y)]
     return wide * x[:, None, :, None], torch.stack(far)[:, None, :, None]
 
@@ -149,7 +149,7 @@ def follow(figure: str, networks: int = FOLLOWED, epochs: int | None = None) -> 
     """Networks of one shape through their training on the sine, a batch (mark, network); a mark every 1/250 of the epochs."""
     sizes, all_epochs, lr = FIGURES[figure]
     nets = ReLUNet.random(sizes, batch=FOLLOWED, init="torch", seed=7)[:networks].to(device())
-    x, y = (v[0, :, None] for v in targets.data(["sine"], DATA_POINTS))
+    x, y = (v[0, :, None] for v in _targets.samples(["sine"], DATA_POINTS))
     settings: dict[str, Any] = {
         "loss": "half_sum",
         "optimizer": "gd",
@@ -182,3 +182,37 @@ def paths(figure: str) -> dict:
         result["number"].append(one.network[rows].bincount(minlength=len(one.outermost)).tolist())
         result["place"].append(one.place[rows].round(decimals=3).tolist())
     return result
+
+
+def movement(f: DeepSpline, layers: int, low: float, high: float) -> dict[str, torch.Tensor]:
+    """What breakpoints do in time: four tensors `(networks, layers)`, for a batch `(times, networks)` of so many hidden `layers`.
+
+    From one time to the next, a neuron with as many breakpoints as before has moved them, in order: `moves` counts those that
+    stay in [low, high], `distance` is how far they went together. Otherwise some were born or died: `births` and `deaths`,
+    anywhere on the line. (S3-fig-deep-breakpoints, S3-fig-birth-death)
+    """
+    times, networks = f.batch_shape
+    rows = f.switches.nonzero().flatten()
+    row_network, place = f.network[f.vertex[rows]], f.place[f.vertex[rows]]
+    time, width = row_network // networks, 1 + max(f.neuron.tolist(), default=0)
+    neuron = (row_network % networks * layers + f.layer[rows]) * width + f.neuron[rows]
+    # all breakpoints of a neuron one after the other, by time and place, and how many there are at each time
+    slot = neuron * times + time
+    order = place.argsort(stable=True)
+    order = order[slot[order].argsort(stable=True)]
+    place, neuron, time, slot = place[order], neuron[order], time[order], slot[order]
+    count = slot.bincount(minlength=networks * layers * width * times)
+    start, count = count.cumsum(0) - count, count.reshape(-1, times)
+    steady = torch.zeros_like(count, dtype=torch.bool)
+    steady[:, :-1] = count[:, 1:] == count[:, :-1]
+    now = steady[neuron, time].nonzero().flatten()
+    later = now - start[slot[now]] + start[slot[now] + 1]
+    kept = (torch.maximum(place[now], place[later]) <= high) & (torch.minimum(place[now], place[later]) >= low)
+    group, way = neuron[now[kept]] // width, (place[later] - place[now]).abs()[kept]
+    change, shape = count.diff(dim=1).reshape(networks, layers, -1), (networks, layers)
+    return {
+        "moves": group.bincount(minlength=networks * layers).reshape(shape),
+        "distance": group.bincount(way, minlength=networks * layers).reshape(shape),
+        "births": change.clamp(min=0).sum(-1),
+        "deaths": -change.clamp(max=0).sum(-1),
+    }

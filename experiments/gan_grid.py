@@ -23,9 +23,10 @@ import torch
 from torch import Tensor
 
 from foldbook import paths
+from foldbook.chapters import gans
 from foldbook.stored import stored
 from foldnet.nets import ReLUNet
-from foldnet.splines import gans, modes
+from foldnet.splines.gans import Games, game_value
 
 from .runner import device, short
 
@@ -83,16 +84,16 @@ def cell(rule: str, steps: int, seeds: int = SEEDS, folder: Path | None = None) 
     return result
 
 
-def start(seeds: int = SEEDS) -> gans.Games:
+def start(seeds: int = SEEDS) -> Games:
     """Games `(kinds * seeds,)`, one kind after another: every kind begins with the same networks."""
     shapes = ((2, WIDTH, 2), (2, WIDTH, 1))
     nets = [ReLUNet.random(sizes, batch=SEEDS, seed=2020 + k, dtype=torch.float32) for k, sizes in enumerate(shapes)]
     each = [net[torch.arange(len(KINDS) * seeds) % seeds].to(device()) for net in nets]
     scaled = torch.tensor([scaled for scaled, _ in KINDS.values()]).repeat_interleave(seeds)
-    return gans.Games.start(*each, scaled.to(device()))
+    return Games.start(*each, scaled.to(device()))
 
 
-def resume(rule: str, steps: int, seeds: int, folder: Path) -> tuple[gans.Games, torch.Generator]:
+def resume(rule: str, steps: int, seeds: int, folder: Path) -> tuple[Games, torch.Generator]:
     """The games and the source of their random numbers, from the latest state up to `steps`."""
     games, source = start(seeds), torch.Generator(device()).manual_seed(2020)
     done = max((m for m in (*MARKS, *LONGER) if m <= steps and (folder / f"{rule}-{m}.pt").is_file()), default=0)
@@ -106,7 +107,7 @@ def resume(rule: str, steps: int, seeds: int, folder: Path) -> tuple[gans.Games,
     return games, source
 
 
-def play(games: gans.Games, seeds: int, source: torch.Generator, until: int, rule: str) -> None:
+def play(games: Games, seeds: int, source: torch.Generator, until: int, rule: str) -> None:
     """Play on to so many steps. All kinds of a seed meet the same data and noise.
 
     The first CHUNK batches are drawn by the processor, for SEEDS seeds: so any machine can repeat the beginning of a run.
@@ -120,9 +121,7 @@ def play(games: gans.Games, seeds: int, source: torch.Generator, until: int, rul
             games.play(scale, data, noise, ridge, LR, DAMPING, guarded)
             continue
         for k in range(CHUNK):
-            real, spread = (
-                gans.homogeneous(t[k].repeat(len(KINDS), 1, 1) * by) for t, by in ((data, 1.0), (noise, scale[:, None, None]))
-            )
+            real, spread = (t[k].repeat(len(KINDS), 1, 1) * by for t, by in ((data, 1.0), (noise, scale[:, None, None])))
             games.step(real, spread, LR, ridge, DAMPING, guarded)
 
 
@@ -132,32 +131,32 @@ def batches(source: torch.Generator) -> tuple[Tensor, Tensor]:
     return grid(source.device).sample(shape, source), torch.randn(*shape, 2, generator=source, device=source.device)
 
 
-def noise_scales(games: gans.Games) -> Tensor:
+def noise_scales(games: Games) -> Tensor:
     return torch.tensor([scale for _, scale in KINDS.values()]).to(games.x).repeat_interleave(len(games.x) // len(KINDS))
 
 
-def grid(device: torch.device | str = "cpu", dtype: torch.dtype = torch.float32) -> modes.Modes:
-    made = modes.mode_grid(3, 5.0, 0.1, dtype=dtype)
-    return modes.Modes(made.centers.to(device), made.width)
+def grid(device: torch.device | str = "cpu", dtype: torch.dtype = torch.float32) -> gans.Modes:
+    made = gans.mode_grid(3, 5.0, 0.1, dtype=dtype)
+    return gans.Modes(made.centers.to(device), made.width)
 
 
-def measure(games: gans.Games) -> dict[str, Tensor]:
+def measure(games: Games) -> dict[str, Tensor]:
     """What `cell` tells, by name, with a first axis over the games; 10,000 points of noise, the same for all."""
     net, data = games.generator(), grid(games.x.device)
     source, scale = torch.Generator(games.x.device).manual_seed(1), noise_scales(games)
     noise = torch.randn(SAMPLES, 2, generator=source, device=games.x.device) * scale[:, None, None]
     points = net(noise)
-    near = torch.cdist(points, data.centers).amin(-1) <= modes.NEAR * data.width
-    steep, shares = modes.steepness(net, noise), data.shares(points)
+    near = torch.cdist(points, data.centers).amin(-1) <= gans.NEAR * data.width
+    steep, shares = gans.steepness(net, noise), data.shares(points)
     middle = lambda where: steep.where(where, torch.nan).nanmedian(-1).values.nan_to_num(0.0)  # noqa: E731
     real = data.sample((len(games.x), SAMPLES), source)
     return {
-        "covered": modes.covered(shares),
-        "quality": modes.quality(shares),
+        "covered": gans.covered(shares),
+        "quality": gans.quality(shares),
         "shares": shares,
         "steep": steep.amax(-1),
         "stretch": torch.stack([middle(near), middle(~near)], -1),
-        "folds": torch.stack([modes.folds_within(net, radius * scale) for radius in (1, 3)], -1),
-        "value": gans.value(net, games.discriminator(), real, noise),
+        "folds": torch.stack([gans.folds_within(net, radius * scale) for radius in (1, 3)], -1),
+        "value": game_value(net, games.discriminator(), real, noise),
         "generator": games.x,
     }

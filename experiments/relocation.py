@@ -17,14 +17,14 @@ import torch
 
 from foldnet.nets import ReLUNet, stack
 from foldnet.splines import dynamics
-from foldnet.splines import targets as functions
 from foldnet.splines.breakpoints import shallow, unshallow
 from foldnet.splines.initialization import uniform_breakpoints
 from foldnet.splines.regression import optimal
 
+from . import _targets
 from .runner import device, short
 
-TARGETS = {name: functions.TARGETS[name] for name in ("sine", "quadratic", "bump")}
+TARGETS = {name: _targets.TARGETS[name] for name in ("sine", "quadratic", "bump")}
 WIDTHS = (4, 6, 8, 12)
 DATA_POINTS, EPOCHS, LR, MOVES, EVERY, NETWORKS = 40, 50_000, 5e-4, 40, 1000, 256
 VARIANTS: dict[str, dict[str, Any]] = {  # the same weights, the same number of gradient steps
@@ -55,7 +55,7 @@ def cell(width: int) -> dict:
 
 def points(targets=tuple(TARGETS)) -> tuple[torch.Tensor, torch.Tensor]:
     """The data of each target, `(target, 1, 40)`."""
-    x, y = functions.data(targets, DATA_POINTS)
+    x, y = _targets.samples(targets, DATA_POINTS)
     return x.unsqueeze(1), y.unsqueeze(1)
 
 

@@ -18,12 +18,12 @@ import torch
 from torch import Tensor
 
 from foldnet.nets import ReLUNet, stack
-from foldnet.splines import targets
 from foldnet.train import Fit, fit
 
+from . import _targets
 from .runner import device, short
 
-TARGETS = {name: targets.TARGETS[name] for name in ("sine", "arctan", "sawtooth", "cubic", "quadratic", "exponential")}
+TARGETS = {name: _targets.TARGETS[name] for name in ("sine", "arctan", "sawtooth", "cubic", "quadratic", "exponential")}
 TARGETS["arctan"] = torch.arctan, 2.0
 TARGETS["sawtooth"] = (lambda x: 2 * torch.remainder(x / np.pi, 1) - 1), np.pi  # two teeth, and the second falls at the end
 DATA_POINTS, SPIKES, EARLY = 20, 8, 2500

@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 import torch
 
+from foldbook.chapters.rich import participation_ratio, slope_changes
 from foldnet.nets import ReLUNet, stack
-from foldnet.splines import rich
 from foldnet.splines.breakpoints import spline
+from foldnet.splines.initialization import zero_start
 from foldnet.splines.smoothing import limit
 from foldnet.train import Fit, fit
 
@@ -52,7 +53,7 @@ def train(optimizer: str, epochs: int, alphas=ALPHAS, sets: int = 8) -> tuple[Re
     """
     x, y = (values[:sets] for values in data())
     alphas = np.array(alphas)
-    nets = stack([rich.start(WIDTH, REACH, alphas, seed=k) for k in range(sets)]).to(device())
+    nets = stack([zero_start(WIDTH, REACH, alphas, seed=k) for k in range(sets)]).to(device())
     large = np.maximum(1, alphas)
     lr = 1e-3 / large if optimizer == "adam" else 1e-3 / large**2
     before = spline(nets).breakpoints
@@ -62,7 +63,7 @@ def train(optimizer: str, epochs: int, alphas=ALPHAS, sets: int = 8) -> tuple[Re
     def record(net):
         now = spline(net).breakpoints
         middle = lambda v: v.where(among, torch.nan).nanmedian(-1).values  # noqa: E731
-        return {"near": middle(rich.distance_to_data(net, places)), "moved": middle((now - before).abs())}
+        return {"near": middle(distance_to_data(net, places)), "moved": middle((now - before).abs())}
 
     settings: dict[str, Any] = {
         "optimizer": optimizer,
@@ -82,11 +83,11 @@ def cell(optimizer: str, epochs: int) -> dict:
     out = {
         "loss": short(result.final_loss, 3),
         "off": short(off(net), 4),
-        "spread": short(rich.participation(rich.bends(net, EDGES)), 4),
+        "spread": short(participation_ratio(slope_changes(net, EDGES)), 4),
         "near": short(result.recorded["near"].movedim(0, -1), 4),
         "moved": short(result.recorded["moved"].movedim(0, -1), 4),
         "curves": short(net[0](POINTS[:, None])[..., 0], 5),
-        "bends": short(rich.bends(net[0], EDGES), 4),
+        "bends": short(slope_changes(net[0], EDGES), 4),
     }
     if optimizer == "adam" and epochs > 1000:
         found = {f"{alpha:g}": spline(net[0, ALPHAS.index(alpha)]) for alpha in (100.0, 1.0, 0.1)}
@@ -102,3 +103,8 @@ def off(nets: ReLUNet) -> torch.Tensor:
         t = np.linspace(x[0], x[-1], 401)
         gaps.append((net(t[:, None])[..., 0] - limit(x, y, REACH, "both")(t)).abs().amax(-1) / np.ptp(y))
     return torch.stack(gaps)
+
+
+def distance_to_data(net: ReLUNet, x: torch.Tensor) -> torch.Tensor:
+    """`(*batch, H)`: from each breakpoint to the nearest data point of `x`, `(n,)` or `(*batch, n)`. (S3-find-rich-attractors)"""
+    return (spline(net).breakpoints.unsqueeze(-1) - x.unsqueeze(-2)).abs().amin(-1)

@@ -16,10 +16,10 @@ import numpy as np
 import torch
 
 from foldnet.nets import ReLUNet, stack
-from foldnet.splines import targets
 from foldnet.splines.breakpoints import roughness, spline
 from foldnet.train import Fit, fit
 
+from . import _targets
 from .runner import device, short
 
 WIDTHS = (20, 40, 60, 80, 160, 200, 320, 640)
@@ -28,7 +28,7 @@ REACH, EPOCHS, LR, NETWORKS, EARLY = 2.0, 50_000, 3e-5, 32, 2500
 SPREAD = torch.linspace(-REACH, REACH, 40, dtype=torch.float64)
 TARGETS = {
     "two lines": (torch.cat([torch.linspace(-2, -0.5, 20), torch.linspace(0.5, 2, 20)]).double(), lambda x: x.abs() - 1),
-    "smooth": (SPREAD, targets.sine),
+    "smooth": (SPREAD, _targets.sine),
     "sharp": (SPREAD, lambda x: (4 * x).clamp(-1, 1)),
 }
 WINDOW = {"two lines": 0.5, "smooth": REACH, "sharp": REACH}  # where the bends are looked at: in the gap, or over all data

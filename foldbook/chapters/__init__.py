@@ -1,1 +1,1 @@
-"""What single chapters of the book compute, one module a chapter."""
+"""What single chapters compute beyond the package: one module a chapter, named as its page."""

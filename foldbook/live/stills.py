@@ -22,7 +22,8 @@ from foldnet.growth import tasks
 from foldnet.nets import ReLUNet
 from foldnet.splines.breakpoints import Pieces, pieces, shallow, spline
 from foldnet.splines.depth import deep_pieces
-from foldnet.splines.smoothing import grid, minimum_norm
+from foldnet.splines.initialization import breakpoint_grid
+from foldnet.splines.smoothing import minimum_norm
 from foldnet.train import fit
 
 BLUE, ORANGE, BLACK = (plots.COLORS[name] for name in ("blue", "orange", "black"))
@@ -119,7 +120,7 @@ def _curve(state: dict, reach: float, lines: list[tuple], points, alt: str) -> s
 
 def draw_smoothing(state: dict) -> str:
     points = sorted(state["points"])
-    beta, side = grid(state["width"], 3.0, facing="both")
+    beta, side = breakpoint_grid(state["width"], 3.0, facing="both")
     x, y = np.transpose(points)
     fit_ = minimum_norm(x, y, beta, side)
     lines = [(fit_, {"color": ORANGE, "ls": "--"})]

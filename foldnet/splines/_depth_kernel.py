@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from .._compiled import compiled, floats_at, lowest, ones
-from ._depth_layer_kernel import ALL, NONE, ONE, affine, lay_out, signs
+from ._depth_layer_kernel import ALL, NONE, ONE, Desk, Layer, affine, lay_out, signs
 
 
 @compiled
@@ -31,34 +31,29 @@ def splines(where, sizes, leak, tolerance, line, first, last):
         widest, room = max(widest, sizes[layer + 1]), room + 2 * sizes[layer + 1]
     bits = bit[layers]
     desk = _desk(room, widest, layers, bits)
-    flat, norm = np.empty(widest * widest), np.empty(2 * widest)
-    spots, names = np.empty(2 * widest), np.empty(2 * widest, np.int64)
     whole, real, rows = np.empty((2, room), np.int64), np.empty((4, room)), np.empty((5, room), np.int64)  # longer than needed
     outermost, used, sound = np.empty((last - first, 2)), np.zeros(2, np.int64), True
     for network in range(first, last):
         count = -1
         while count < 0:
-            count = _hidden(where, network, sizes, leak, tolerance, line, room, *desk, bit, flat, norm, spots, names)
+            count, desk = _hidden(where, network, sizes, bit, leak, tolerance, line, room, desk)
             if count < 0:  # once more, with room for at least as many vertices as there would have been
                 room = -2 * count
                 desk = _desk(room, widest, layers, bits)
-        place, steepest, _, order, root, h, s, z, t, _, _, zero, switch, lit_at, on, _ = desk
-        if layers % 2:  # an even number of layers leaves the last values where the first ones began
-            h, s, z, t = z, t, h, s
         width, words = sizes[layers], bits - bit[layers - 1]
         weight, bias = floats_at(where[-2] + 8 * network * width, width), floats_at(where[-1] + 8 * network, 1)
-        noise = _output(weight, bias[0], tolerance, leak, on, words, root, h, s, z, t, steepest, count)
+        noise = _output(weight, bias[0], tolerance, leak, words, desk, count)
         if not (count and noise < np.inf and abs(bias[0]) < np.inf):
             sound = False
             break
         listed = used[1]
         for w in range(count * bits):
-            listed += ones(zero[w])
+            listed += ones(desk.zero[w])
         whole, real, rows = _longer(whole, used[0] + count), _longer(real, used[0] + count), _longer(rows, listed)
-        seen = order, place, z, t, steepest, noise, zero, switch, lit_at
-        _list(network - first, count, layers, bit, *seen, whole, real, rows, used)
-        v = order[count - 2]
-        outermost[network - first, 0], outermost[network - first, 1] = t[v], z[v] - t[v] * place[v]
+        _list(network - first, count, layers, bit, noise, desk, whole, real, rows, used)
+        v = desk.order[count - 2]
+        slope = desk.t[v]
+        outermost[network - first, 0], outermost[network - first, 1] = slope, desk.z[v] - slope * desk.place[v]
     vertices, listed = used
     flags = rows[3:, :listed] != 0
     return (
@@ -73,9 +68,11 @@ def splines(where, sizes, leak, tolerance, line, first, last):
 
 
 @compiled
-def _list(network, count, layers, bit, order, place, z, t, steepest, noise, zero, switch, lit_at, whole, real, rows, used):
+def _list(network, count, layers, bit, noise, desk, whole, real, rows, used):
     """The vertices and breakpoints of one network written behind those that were `used` before."""
     bits, k, r = bit[layers], used[0], used[1]
+    place, order, z, t, steepest = desk.place, desk.order, desk.z, desk.t, desk.top
+    zero, switch, lit_at = desk.zero, desk.switch, desk.lit_at
     for i in range(1, count - 1):
         v, left, begin, dark, last = order[i], order[i - 1], r, 0, 0
         for m in range(layers):
@@ -112,123 +109,172 @@ def _longer(array, length):
 
 @compiled
 def _desk(room, widest, layers, bits):
-    """Place for so many vertices: what is known of each, or of the interval to its right. Values have a row to spare."""
-    real, word = (room + 1) * widest, room * bits
-    return (
-        np.empty(room), np.empty(room), np.empty(room),  # place, largest of the layer below, and of the one above it
-        np.empty(room, np.int64), np.empty(room, np.int64),  # order, root
-        np.empty(real), np.empty(real), np.empty(real), np.empty(real),  # h, s, z, t: values and slopes below and above
-        np.empty(word, np.uint64), np.empty(word, np.uint64),  # plus, minus
-        np.empty(word, np.uint64), np.empty(word, np.uint64),  # zero, switch
-        np.empty(room * layers, np.bool_), np.empty(word, np.uint64), np.empty(room * layers, np.bool_),  # lit_at, on, lit_in
+    """A desk for so many vertices. Values have a row to spare."""
+    real, word, single = (room + 1) * widest, room * bits, np.empty(64, np.int64)
+    for d in range(64):
+        single[d] = np.int64(1) << d
+    return Desk(
+        np.empty(room), np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room), np.empty(room),
+        np.empty(real), np.empty(real), np.empty(real), np.empty(real),
+        np.empty(word, np.uint64), np.empty(word, np.uint64), np.empty(word, np.uint64),
+        np.empty(word, np.uint64), np.empty(word, np.uint64),
+        np.empty(room * layers, np.bool_), np.empty(room * layers, np.bool_),
+        np.empty(widest * widest), np.empty(2 * widest), np.empty(2 * widest), np.empty(2 * widest, np.int64), single,
+        np.empty(room, np.int64),
     )  # fmt: skip
 
 
 @compiled
-def _hidden(
-    where, network, sizes, leak, tolerance, line, room, place, largest, top, order, root, h, s, z, t, plus, minus, zero,
-    switch, lit_at, on, lit_in, bit, flat, norm, spots, names,
-):  # fmt: skip
-    """All hidden layers of one network: the number of vertices, or minus the number that there must be room for.
+def _hidden(where, network, sizes, bit, leak, tolerance, line, room, desk):
+    """All hidden layers of one network: the number of vertices, or minus the number that there must be room for; and the desk.
 
-    It is zero where a weight is not finite. Slopes are not copied: those of a new vertex lie in the row of its `root`, the vertex
-    to the left of the interval that it cuts.
+    The number is zero where a weight is not finite. Values and slopes of the last layer are those below on the desk.
     """
-    count, known, layers, single = 3, 3, len(sizes) - 2, np.empty(64, np.int64)
-    for d in range(64):
-        single[d] = np.int64(1) << d
-    for v in range(3):
-        order[v], root[v], place[v], s[v] = v, v, line[v], 1.0 if v < 2 else 0.0
-        h[v] = line[v] if abs(line[v]) < np.inf else v - 1.0
-        largest[v] = max(h[v], 0.0)
-    for i in range(3 * layers):
-        lit_at[i] = lit_in[i] = True
-    for i in range(3 * bit[-1]):
-        zero[i] = NONE
-    for layer in range(layers):
-        inputs, outputs, words = sizes[layer], sizes[layer + 1], bit[layer + 1] - bit[layer]
-        below = bit[layer] - bit[layer - 1] if layer else 0
-        slope = leak if layer else 1.0  # the input itself goes through no ReLU
-        weight = floats_at(where[2 * layer] + 8 * network * inputs * outputs, inputs * outputs)
-        bias = floats_at(where[2 * layer + 1] + 8 * network * outputs, outputs)
-        if not lay_out(weight, bias, tolerance, flat, norm):
-            return 0
-        wires = bias, inputs, outputs, tolerance, slope
-        affine(*wires, on, below, root, h, s, flat, norm, largest, top, z, t, order, place, known, count, plus, minus, single)
+    count, known, layers = 3, 3, len(sizes) - 2
+    _begin(desk, line, layers, bit[-1])
+    for index in range(layers):
+        inputs, outputs, words = sizes[index], sizes[index + 1], bit[index + 1] - bit[index]
+        below = bit[index] - bit[index - 1] if index else 0
+        weight = floats_at(where[2 * index] + 8 * network * inputs * outputs, inputs * outputs)
+        bias = floats_at(where[2 * index + 1] + 8 * network * outputs, outputs)
+        if not lay_out(weight, bias, tolerance, desk.flat, desk.norm):
+            return 0, desk
+        gate = leak if index else 1.0  # the input itself goes through no ReLU
+        layer = Layer(bias, inputs, outputs, below, words, tolerance, gate)
+        affine(layer, desk, known, count)
         for v in range(known, count):
-            root[v] = v
-        needed = count
-        for i in range(count - 1):
-            for w in range(words):
-                needed += ones(_changes(plus, minus, order[i] * words + w, order[i + 1] * words + w))
+            desk.root[v] = v
+        needed = _needed(desk, words, count)
         if needed > room:
-            return -needed
-        z_bits = z.view(np.int64)
-        made, k = count, needed  # the new order is written from the right, behind what is still to be read
-        for i in range(count - 2, -1, -1):
-            a, b = order[i], order[i + 1]
-            k -= 1
-            order[k] = b
-            end = 0
-            for w in range(words):
-                if _changes(plus, minus, a * words + w, b * words + w) != NONE:
-                    end = _zeros(a, b, place, z, outputs, words, plus, minus, norm, largest, tolerance, spots, names)
-                    break
-            while end > 0:  # breakpoints of several neurons at one place, up to rounding, are one vertex
-                g = end - 1
-                while g > 0 and spots[2 * g] - spots[2 * g - 2] <= max(spots[2 * g + 1], spots[2 * g - 1]):
-                    g -= 1
-                v, way = names[2 * g + 1], spots[2 * g] - place[names[2 * g + 1]]
-                place[made] = spots[2 * g]
-                n, large = np.uint64(outputs), largest[v]
-                for w in range(words):
-                    first = np.uint64(64 * w)
-                    row, near, left = np.uint64(made) * n + first, np.uint64(v) * n + first, np.uint64(a) * n + first
-                    for d in range(min(np.uint64(64), n - first)):
-                        step = t[left + d] * way
-                        value = z[near + d] + step
-                        limit = large * norm[first + d] + norm[n + first + d] + tolerance * abs(step)
-                        z[row + d] = value if abs(value) > limit else 0.0
-                for m in range(g, end):
-                    z[made * outputs + names[2 * m]] = 0.0
-                highest = np.int64(0)
-                for w in range(words):
-                    first, at = np.uint64(64 * w), made * words + w
-                    row, number = np.uint64(made) * n + first, min(np.uint64(64), n - first)
-                    plus[at], minus[at], highest = signs(z_bits, row, number, single, highest)
-                top[made], root[made] = np.int64(highest).view(np.float64), a
-                for m in range(layers):
-                    lit_at[made * layers + m] = lit_in[made * layers + m] = lit_in[a * layers + m]
-                for w in range(made * bit[-1], (made + 1) * bit[-1]):
-                    zero[w] = NONE
-                k -= 1
-                order[k] = made
-                made, end = made + 1, g
-        k -= 1
-        order[k] = order[0]
-        for i in range(made):
-            order[i] = order[k + i]
-        known, count = count, made
-        for i in range(count):
-            v, after = order[i], order[min(i + 1, count - 1)]
-            at, inside = NONE, NONE
-            for w in range(words):
-                p, here = plus[v * words + w], plus[v * words + w] | plus[after * words + w]
-                on[v * words + w] = here  # inside an interval a neuron is on if it is at one of the ends
-                at, inside = at | p, inside | here
-                if 0 < i < count - 1:
-                    real = ALL >> np.uint64(max(0, 64 * (w + 1) - outputs))
-                    zero[v * bit[-1] + bit[layer] + w] = ~(p | minus[v * words + w]) & real
-                    switch[v * bit[-1] + bit[layer] + w] = here ^ on[order[i - 1] * words + w]
-            lit_at[v * layers + layer], lit_in[v * layers + layer] = at != NONE, inside != NONE
-        h, z, s, t, largest, top = z, h, t, s, top, largest
-    return count
+            return -needed, desk
+        known, count = count, _cut(layer, desk, count, needed)
+        _fill(layer, desk, known, count, layers, bit[-1])
+        _light(layer, desk, count, index, layers, bit)
+        desk = _turned(desk)
+    return count, desk
 
 
 @compiled
-def _output(weight, bias, tolerance, leak, on, below, root, h, s, z, t, steepest, count):
-    """The output and its slope at all vertices, and the steepest input; returned is what rounding makes of the steepest."""
-    inputs = len(weight)
+def _begin(desk, line, layers, bits):
+    """The two ends of the line and a vertex between them, on which every layer counts as lit."""
+    for v in range(3):
+        desk.order[v], desk.root[v], desk.place[v], desk.s[v] = v, v, line[v], 1.0 if v < 2 else 0.0
+        desk.h[v] = line[v] if abs(line[v]) < np.inf else v - 1.0
+        desk.largest[v] = max(desk.h[v], 0.0)
+    for i in range(3 * layers):
+        desk.lit_at[i] = desk.lit_in[i] = True
+    for i in range(3 * bits):
+        desk.zero[i] = NONE
+
+
+@compiled
+def _turned(desk):
+    """The desk for the next layer: what was above is below."""
+    place, order, root, largest, top, h, s, z, t = desk[:9]
+    return Desk(place, order, root, top, largest, z, t, h, s, *desk[9:])
+
+
+@compiled
+def _needed(desk, words, count):
+    """How many vertices there are at most when all zeros of the layer have become one."""
+    needed = count
+    for i in range(count - 1):
+        for w in range(words):
+            needed += ones(_changes(desk.plus, desk.minus, desk.order[i] * words + w, desk.order[i + 1] * words + w))
+    return needed
+
+
+@compiled
+def _cut(layer, desk, count, needed):
+    """Every interval cut where neurons of the layer are zero: the number of vertices then, at most `needed`.
+
+    Slopes are not copied: those of a new vertex lie in the row of its `root`, the left end of the interval that it cuts.
+    Bits of the neurons that are zero at a new vertex go to `minus`, and `near` is the end that it was found from.
+    """
+    place, order, largest, z, plus, minus, outputs, words = (
+        desk.place, desk.order, desk.largest, desk.z, desk.plus, desk.minus, layer.outputs, layer.words,
+    )  # fmt: skip
+    norm, spots, names, tolerance = desk.norm, desk.spots, desk.names, layer.tolerance
+    made, k = count, needed  # the new order is written from the right, behind what is still to be read
+    for i in range(count - 2, -1, -1):
+        a, b = order[i], order[i + 1]
+        k -= 1
+        order[k] = b
+        end = 0
+        for w in range(words):
+            if _changes(plus, minus, a * words + w, b * words + w) != NONE:
+                end = _zeros(a, b, place, z, outputs, words, plus, minus, norm, largest, tolerance, spots, names)
+                break
+        while end > 0:  # breakpoints of several neurons at one place, up to rounding, are one vertex
+            g = end - 1
+            while g > 0 and spots[2 * g] - spots[2 * g - 2] <= max(spots[2 * g + 1], spots[2 * g - 1]):
+                g -= 1
+            place[made], desk.root[made], desk.near[made] = spots[2 * g], a, names[2 * g + 1]
+            for w in range(made * words, (made + 1) * words):
+                minus[w] = NONE
+            for m in range(g, end):
+                minus[made * words + names[2 * m] // 64] |= ONE << np.uint64(names[2 * m] % 64)
+            k -= 1
+            order[k] = made
+            made, end = made + 1, g
+    k -= 1
+    order[k] = order[0]
+    for i in range(made):
+        order[i] = order[k + i]
+    return made
+
+
+@compiled
+def _fill(layer, desk, first, last, layers, bits):
+    """Values, signs and marks of the new vertices, numbered from `first` to `last`."""
+    place, z, t, norm, n, words = desk.place, desk.z, desk.t, desk.norm, np.uint64(layer.outputs), layer.words
+    plus, minus, zero, lit_at, lit_in, tolerance = desk.plus, desk.minus, desk.zero, desk.lit_at, desk.lit_in, layer.tolerance
+    z_bits, single = z.view(np.int64), desk.single
+    for v in range(first, last):
+        a, near = desk.root[v], desk.near[v]
+        way, large, highest = place[v] - place[near], desk.largest[near], np.int64(0)
+        for w in range(words):
+            begin, number = np.uint64(64 * w), min(np.uint64(64), n - np.uint64(64 * w))
+            row, beside, left = np.uint64(v) * n + begin, np.uint64(near) * n + begin, np.uint64(a) * n + begin
+            for d in range(number):
+                step = t[left + d] * way
+                value = z[beside + d] + step
+                limit = large * norm[begin + d] + norm[n + begin + d] + tolerance * abs(step)
+                z[row + d] = value if abs(value) > limit else 0.0
+            word = minus[v * words + w]
+            while word != NONE:
+                z[row + np.uint64(lowest(word))] = 0.0
+                word &= word - ONE
+            plus[v * words + w], minus[v * words + w], highest = signs(z_bits, row, number, single, highest)
+        desk.top[v] = np.int64(highest).view(np.float64)
+        for m in range(layers):
+            lit_at[v * layers + m] = lit_in[v * layers + m] = lit_in[a * layers + m]
+        for w in range(v * bits, (v + 1) * bits):
+            zero[w] = NONE
+
+
+@compiled
+def _light(layer, desk, count, index, layers, bit):
+    """Which neurons of the layer are on right of each vertex, which are zero or switch there, and whether any is on."""
+    order, plus, on, words = desk.order, desk.plus, desk.on, layer.words
+    for i in range(count):
+        v, after = order[i], order[min(i + 1, count - 1)]
+        at, inside = NONE, NONE
+        for w in range(words):
+            p, here = plus[v * words + w], plus[v * words + w] | plus[after * words + w]
+            on[v * words + w] = here  # inside an interval a neuron is on if it is at one of the ends
+            at, inside = at | p, inside | here
+            if 0 < i < count - 1:
+                real, slot = ALL >> np.uint64(max(0, 64 * (w + 1) - layer.outputs)), v * bit[-1] + bit[index] + w
+                desk.zero[slot] = ~(p | desk.minus[v * words + w]) & real
+                desk.switch[slot] = here ^ on[order[i - 1] * words + w]
+        desk.lit_at[v * layers + index], desk.lit_in[v * layers + index] = at != NONE, inside != NONE
+
+
+@compiled
+def _output(weight, bias, tolerance, leak, below, desk, count):
+    """The output and its slope at all vertices, and the steepest input as `top`; returned is how much of that may be rounding."""
+    inputs, on, root, h, s, z, t, steepest = len(weight), desk.on, desk.root, desk.h, desk.s, desk.z, desk.t, desk.top
     for v in range(count):
         value, slope, steep, row, steps = bias, 0.0, 0.0, np.uint64(v * inputs), np.uint64(root[v] * inputs)
         for w in range(below):
@@ -259,7 +305,10 @@ def _changes(plus, minus, a, b):
 
 @compiled
 def _zeros(a, b, place, z, outputs, words, plus, minus, norm, largest, tolerance, spots, names):
-    """The zeros inside of the interval from a to b, in order: their number; place, error, neuron, nearest vertex are noted."""
+    """The zeros inside of the interval from a to b, in order: their number; `spots` and `names` tell where and whose.
+
+    Called once for each interval, so without the desk: to hand all of it over would take as long as the zeros do.
+    """
     found, far = 0, place[a] == -np.inf
     ray = far or place[b] == np.inf
     for w in range(words):

@@ -5,12 +5,53 @@ Called by `_depth_kernel`, which says how vertices are numbered and what is kept
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from .._compiled import compiled, lowest
 
 ONE, NONE, ALL = np.uint64(1), np.uint64(0), ~np.uint64(0)
 LEFT = np.int64(-(2**63))  # the bit that is the sign of a float
+
+
+class Desk(NamedTuple):
+    """Where one network is worked on: what is known of each vertex, or of the interval to its right, and room for one layer."""
+
+    place: np.ndarray
+    order: np.ndarray  # the vertices from left to right
+    root: np.ndarray  # the vertex in whose row the slopes of this one lie
+    largest: np.ndarray  # the largest value of the layer below, and of the layer itself
+    top: np.ndarray
+    h: np.ndarray  # values and slopes of the layer below, one row for each vertex
+    s: np.ndarray
+    z: np.ndarray  # values and slopes of the layer itself
+    t: np.ndarray
+    plus: np.ndarray  # bits of the neurons that are positive and negative at a vertex, and on to the right of it
+    minus: np.ndarray
+    on: np.ndarray
+    zero: np.ndarray  # bits of the neurons of all layers that are zero at a vertex, and that switch there
+    switch: np.ndarray
+    lit_at: np.ndarray  # whether some neuron of each layer is on at a vertex, and to the right of it
+    lit_in: np.ndarray
+    flat: np.ndarray  # weights one input after the other
+    norm: np.ndarray  # what rounding makes of the largest input, then of the bias
+    spots: np.ndarray  # place and error of each zero in an interval, its neuron and the nearest vertex
+    names: np.ndarray
+    single: np.ndarray  # 64 words of one bit
+    near: np.ndarray  # the end of the interval from which a new vertex was found
+
+
+class Layer(NamedTuple):
+    """One layer: its biases, the number of its inputs and outputs, the words of 64 bits that hold them, and what it is given."""
+
+    bias: np.ndarray
+    inputs: int
+    outputs: int
+    below: int  # words of the inputs; 0 for the input of the network
+    words: int
+    tolerance: float
+    leak: float  # of its inputs
 
 
 @compiled
@@ -31,10 +72,7 @@ def lay_out(weight, bias, tolerance, flat, norm):
 
 
 @compiled
-def affine(
-    bias, inputs, outputs, tolerance, leak, on, below, root, h, s, flat, norm, largest, top, z, t, order, place, known,
-    count, plus, minus, single,
-):  # fmt: skip
+def affine(layer, desk, known, count):
     """Values z and slopes t of a layer at `count` vertices from those below, h and s, before its ReLU.
 
     Slopes are summed up at the vertices that are older than the layer below, and change by the few inputs that switch at those
@@ -43,8 +81,11 @@ def affine(
     zero, bits say which are positive and negative, and `top` is the largest. `largest`, of h, counts those below zero too
     afterwards, where there is a leak.
     """
+    bias, inputs, outputs, below, words, _, leak = layer
+    place, order, root, largest, top, h, s, z, t, plus, minus, on = desk[:12]
+    flat, norm, single = desk.flat, desk.norm, desk.single
     row_of, gated, exact = np.zeros(inputs + 8, np.uint64), np.zeros(4 * (inputs + 8)), np.zeros(outputs)
-    n, words, z_bits = np.uint64(outputs), -(-outputs // 64), z.view(np.int64)
+    n, z_bits = np.uint64(outputs), z.view(np.int64)
     _slopes(order, known, count, inputs, outputs, leak, on, below, s, t, flat, row_of, gated)
     most = np.inf  # the largest h since values were summed up
     for at in range(count):

@@ -17,13 +17,15 @@ import torch
 from torch import Tensor
 
 from ..nets import ReLUNet
-from .points import tensors
+from ._points import tensors
 
 
 def hinges(x, breakpoints, orientations=1.0) -> Tensor:
-    """What each neuron draws before its delta-slope, relu(s_i (x_n - beta_i)): `(*batch, n, H)` at the points `x`, `(*batch, n)`.
+    """What each neuron draws before its delta-slope, relu(s_i (x_n - beta_i)): `(*batch, n, H)`. (S3-prop-bdso)
 
-    A neuron without a breakpoint, which stands at infinity, draws 0. (S3-prop-bdso)
+    x: points `(n,)` or `(*batch, n)`.
+    breakpoints: the beta_i, `(*batch, H)`; a neuron without one has it at infinity and draws 0.
+    orientations: the s_i: 1 for a neuron that is active on the right, -1 on the left.
     """
     beta, s, x = (t.unsqueeze(-2) if t.ndim else t for t in tensors(breakpoints, orientations, x))
     return (s * (x.mT - beta.where(beta.isfinite(), 0.0))).clamp(min=0).where(beta.isfinite(), 0.0)

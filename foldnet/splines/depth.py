@@ -71,7 +71,8 @@ class DeepSpline:
 def deep_spline(net: ReLUNet, low: float = -inf, high: float = inf) -> DeepSpline:
     """All breakpoints and kinks of a (leaky) ReLU network of one input and one output, or of a batch, in float64.
 
-    With `low` and `high` only those strictly between them are looked for, which takes less time.
+    net: one network of any depth, or a batch.
+    low, high: only what lies strictly between them is looked for, which takes less time.
     """
     if net.weights[0].shape[-1] != 1 or net.biases[-1].shape[-1] != 1 or len(net.biases) < 2:
         raise ValueError(f"a network of one input, one output and at least one hidden layer is needed; got {net}")
@@ -136,39 +137,6 @@ def deep_pieces(net: ReLUNet) -> Pieces:
     f = deep_spline(net)
     knots, values, slopes, last = f.place[f.kink], f.value[f.kink], f.slope_left[f.kink], f.outermost[0]
     return Pieces(knots, torch.cat([slopes, last[:1]]), torch.cat([values - slopes * knots, last[1:]]))
-
-
-def movement(f: DeepSpline, layers: int, low: float, high: float) -> dict[str, Tensor]:
-    """What breakpoints do in time: four tensors `(networks, layers)`, for a batch `(times, networks)` of so many hidden `layers`.
-
-    From one time to the next, a neuron with as many breakpoints as before has moved them, in order: `moves` counts those that
-    stay in [low, high], `distance` is how far they went together. Otherwise some were born or died: `births` and `deaths`,
-    anywhere on the line. (S3-fig-deep-breakpoints, S3-fig-birth-death)
-    """
-    times, networks = f.batch_shape
-    rows = f.switches.nonzero().flatten()
-    row_network, place = f.network[f.vertex[rows]], f.place[f.vertex[rows]]
-    time, width = row_network // networks, 1 + max(f.neuron.tolist(), default=0)
-    neuron = (row_network % networks * layers + f.layer[rows]) * width + f.neuron[rows]
-    # all breakpoints of a neuron one after the other, by time and place, and how many there are at each time
-    slot = neuron * times + time
-    order = _sorted_by(slot, place)
-    place, neuron, time, slot = place[order], neuron[order], time[order], slot[order]
-    count = slot.bincount(minlength=networks * layers * width * times)
-    start, count = count.cumsum(0) - count, count.reshape(-1, times)
-    steady = torch.zeros_like(count, dtype=torch.bool)
-    steady[:, :-1] = count[:, 1:] == count[:, :-1]
-    now = steady[neuron, time].nonzero().flatten()
-    later = now - start[slot[now]] + start[slot[now] + 1]
-    kept = (torch.maximum(place[now], place[later]) <= high) & (torch.minimum(place[now], place[later]) >= low)
-    group, way = neuron[now[kept]] // width, (place[later] - place[now]).abs()[kept]
-    change, shape = count.diff(dim=1).reshape(networks, layers, -1), (networks, layers)
-    return {
-        "moves": group.bincount(minlength=networks * layers).reshape(shape),
-        "distance": group.bincount(way, minlength=networks * layers).reshape(shape),
-        "births": change.clamp(min=0).sum(-1),
-        "deaths": -change.clamp(max=0).sum(-1),
-    }
 
 
 # ---- one layer after the other -----------------------------------------------------------------------------------------

@@ -20,9 +20,9 @@ from torch import Tensor
 
 from ..nets import ReLUNet
 from ..train import fit
+from ._points import distinct, pairs
 from .breakpoints import Spline, hinges, shallow, spline, unshallow
 from .landscape import generators, gradient, residuals, spline_gradient
-from .points import distinct, pairs
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +52,7 @@ def conserved(net: ReLUNet) -> Tensor:
     return w**2 + b**2 - v**2
 
 
-def squared_weight(beta: Tensor, mu: Tensor, constant: Tensor) -> Tensor:
+def _squared_weight(beta: Tensor, mu: Tensor, constant: Tensor) -> Tensor:
     """w^2 of a neuron from its breakpoint, its delta-slope and its conserved quantity."""
     spread = 1 + beta**2
     root = torch.sqrt(constant**2 + 4 * spread * mu**2)
@@ -60,11 +60,15 @@ def squared_weight(beta: Tensor, mu: Tensor, constant: Tensor) -> Tensor:
     return torch.where(constant > 0, (constant + root) / (2 * spread), 2 * mu**2 / (root - constant))
 
 
-def integrate(net: ReLUNet, x, y, time: float, steps: int, every: int = 1) -> tuple[Tensor, Spline]:
+def gradient_flow(net: ReLUNet, x, y, time: float, steps: int, every: int = 1) -> tuple[Tensor, Spline]:
     """Gradient flow computed in (beta, mu) alone, weights never formed: times `(K,)` and splines with a first axis of K.
 
-    Heun's method with equal steps; each `every`-th state is kept, the first included. What the laws need of the weights comes
-    from the conserved quantity. (S3-thm-5)
+    Heun's method with equal steps. What the laws need of the weights comes from the conserved quantity. (S3-thm-5)
+
+    net: the network at time 0, or a batch.
+    x, y: data points `(n,)` or `(*batch, n)` and their values.
+    time, steps: until when, and in how many steps.
+    every: each so many steps a state is kept, the first included.
     """
     if min(steps, every) < 1:
         raise ValueError(f"steps and every are whole numbers from 1 on; got {steps} and {every}")
@@ -74,7 +78,7 @@ def integrate(net: ReLUNet, x, y, time: float, steps: int, every: int = 1) -> tu
 
     def law(beta, mu, offset):
         by_beta, by_mu, by_offset = spline_gradient(Spline(beta, mu, f.orientations, offset), x, y)
-        ww = squared_weight(beta, mu, constant)
+        ww = _squared_weight(beta, mu, constant)
         mixed = beta * mu / ww
         return -(1 + beta**2) / ww * by_beta + mixed * by_mu, mixed * by_beta - (mu**2 / ww + ww) * by_mu, -by_offset
 
@@ -107,8 +111,11 @@ def relocate(net: ReLUNet, x, y, flat: bool = False) -> ReLUNet:
     """Move one bad breakpoint of each network, if a better place is found for it. (S3-alg-relocate)
 
     Bad is the neuron whose removal raises the loss least. The best place is the hinge that can lower the loss most afterwards,
-    its breakpoint midway between two data points, facing either way. The neuron moves if that gains more than its removal costs,
-    and starts with the best delta-slope, so that a move never raises the loss; or with delta-slope 0 (`flat`).
+    its breakpoint midway between two data points, facing either way. The neuron moves if that gains more than its removal costs.
+
+    net: one network or a batch.
+    x, y: data points `(n,)` or `(*batch, n)` and their values.
+    flat: the moved neuron gets delta-slope 0 instead of the best one, with which a move never raises the loss.
     """
     w, b, v, offset = shallow(net)
     x, y = pairs(x, y, like=net)
@@ -132,9 +139,14 @@ def relocate(net: ReLUNet, x, y, flat: bool = False) -> ReLUNet:
 def train(
     net: ReLUNet, x, y, *, lr: float, epochs: int, moves: int = 0, every: int = 1000, flat: bool = False, engine: str = "auto"
 ) -> ReLUNet:
-    """Gradient descent on the loss; `relocate` is called `moves` times, after each `every` epochs.
+    """Gradient descent on the loss, with calls of `relocate` in between.
 
-    Epochs are gradient steps, as many with moves as without. `engine` is that of `foldnet.train.fit`.
+    net: one network or a batch.
+    x, y: data points `(n,)` or `(*batch, n)` and their values.
+    lr, epochs: rate and number of gradient steps, as many with moves as without.
+    moves, every: how often `relocate` is called, and after how many epochs each time.
+    flat: that of `relocate`.
+    engine: that of `foldnet.train.fit`.
     """
     shallow(net)  # refuses what could not be relocated before any of it is trained
     if moves * every > epochs:

@@ -4,14 +4,14 @@ f = mean log s(D(x)) + mean log s(-D(G(z))), s the logistic function: twice the 
 plays best. The generator makes f small, the discriminator makes it large. (splines/gans)
 
 A neuron is linear where it is active, so first and second derivatives are written out here: a step is some forty operations on
-small tensors, which a GPU replays as one graph. `value` is the same game in plain words, for autograd and the tests.
+small tensors, which a GPU replays as one graph. `game_value` is the same game in plain words, for autograd and the tests.
 
 >>> from foldnet.nets import ReLUNet
 >>> from foldnet.splines import gans
 >>> import torch
 >>> nets = ReLUNet.random((2, 8, 2), batch=3, seed=0), ReLUNet.random((2, 8, 1), batch=3, seed=1)
 >>> games = gans.Games.start(*nets, scaled=torch.tensor([False, True, True]))  # two of three with RMSprop
->>> points = gans.homogeneous(torch.randn(3, 16, 2, dtype=torch.float64))
+>>> points = torch.randn(3, 16, 2, dtype=torch.float64)
 >>> games.step(points, points, lr=0.001, ridge=True)
 >>> games.generator().sizes
 (2, 8, 2)
@@ -28,19 +28,24 @@ from torch.nn.functional import logsigmoid, pad
 
 from ..engines import games as engine
 from ..nets import ReLUNet
-from .minimax import DECAY, TINY, damped_solve
 
+DECAY, TINY = 0.999, 1e-8  # of RMSprop's average, and what keeps its quotient finite
 INNER = 5  # rounds of conjugate gradients for the ridge, as in the code behind the lecture's games
 
 
-def value(generator: ReLUNet, discriminator: ReLUNet, real: Tensor, noise: Tensor) -> Tensor:
-    """f of each game `(*batch,)`, for data `(*batch, n, d)` and noise `(*batch, n, k)`; any depth, leak and dtype."""
+def game_value(generator: ReLUNet, discriminator: ReLUNet, real: Tensor, noise: Tensor) -> Tensor:
+    """The value f of each game, `(*batch,)`.
+
+    generator, discriminator: networks of any depth and leak, from k to d and from d to 1 numbers.
+    real: data `(*batch, n, d)`.
+    noise: what the generator starts from, `(*batch, n, k)`.
+    """
     judged, forged = discriminator(real)[..., 0], discriminator(generator(noise))[..., 0]
     return logsigmoid(judged).mean(-1) + logsigmoid(-forged).mean(-1)
 
 
 @dataclass(frozen=True, eq=False)
-class Look:
+class _Look:
     """One batch seen by both players: what first and second derivatives are made of.
 
     Points `(N, 2n, d + 1)` are data, then forgeries, each with a 1 at its end; `slopes` are those of the discriminator at each
@@ -85,6 +90,13 @@ class Games:
         squares = torch.zeros(len(x), x.shape[1] + y.shape[1]).to(x)
         return cls(x, y, (k, h, d, width), scaled.reshape(-1, 1).to(x), squares, torch.zeros(1).to(x))
 
+    @staticmethod
+    def networks(rows: Tensor, inputs: int, width: int, outputs: int) -> ReLUNet:
+        """Rows of parameters, laid out as `x` and `y` are, as networks; also where a game has run away to infinity."""
+        first, second, last = _parts(rows, inputs, width, outputs)
+        empty = ReLUNet([torch.zeros(1, 1)], [torch.zeros(1)])
+        return empty.with_layers([first[..., :-1], second.mT], [first[..., -1], last])
+
     @property
     def state(self) -> list[Tensor]:
         return [self.x, self.y, self.squares, self.count]
@@ -92,18 +104,19 @@ class Games:
     def generator(self) -> ReLUNet:
         """The generators as they are now, `(N,)`."""
         k, h, d, _ = self.sizes
-        return unpacked(self.x.clone(), k, h, d)
+        return self.networks(self.x.clone(), k, h, d)
 
     def discriminator(self) -> ReLUNet:
         """The discriminators as they are now, `(N,)`."""
         _, _, d, width = self.sizes
-        return unpacked(self.y.clone(), d, width, 1)
+        return self.networks(self.y.clone(), d, width, 1)
 
     # ---- derivatives ---------------------------------------------------------------------------------------------------
 
-    def look(self, real: Tensor, noise: Tensor) -> Look:
-        """Everything about one batch; data and noise `(N, n, .)` come with a 1 at the end of each point."""
+    def look(self, real: Tensor, noise: Tensor) -> _Look:
+        """Everything about one batch of data `(N, n, d)` and noise `(N, n, k)`."""
         k, h, d, width = self.sizes
+        real, noise = (pad(points, (0, 1), value=1.0) for points in (real, noise))  # a bias is the weight of a 1
         first, second, last = _parts(self.x, k, h, d)
         hidden = torch.bmm(noise, first.mT).clamp(min=0)
         forged = torch.baddbmm(last.unsqueeze(1), hidden, second)
@@ -117,9 +130,9 @@ class Games:
         pull[:, :n] += 1
         pull = pull / n
         bend = torch.addcmul(sure * (-1 / n), sure, sure, value=1 / n)
-        return Look(noise, hidden, points, active, slopes, pull, bend, torch.bmm(active.mT, pull * points))
+        return _Look(noise, hidden, points, active, slopes, pull, bend, torch.bmm(active.mT, pull * points))
 
-    def gradients(self, seen: Look) -> tuple[Tensor, Tensor]:
+    def gradients(self, seen: _Look) -> tuple[Tensor, Tensor]:
         """Those of f by x and by y."""
         k, h, d, width = self.sizes
         _, second, _ = _parts(self.x, k, h, d)
@@ -131,7 +144,7 @@ class Games:
         by_y = [(v * seen.moments).flatten(1), (w * seen.moments).sum(-1), seen.pull.sum(1)]
         return torch.cat(by_x, 1), torch.cat(by_y, 1)
 
-    def yy(self, seen: Look, direction: Tensor) -> Tensor:
+    def yy(self, seen: _Look, direction: Tensor) -> Tensor:
         """H_yy times a direction `(N, parameters of y)`."""
         _, _, d, width = self.sizes
         w, v, _ = _parts(self.y, d, width, 1)
@@ -142,7 +155,7 @@ class Games:
         by_w, by_v = torch.addcmul(v * moments, dv, seen.moments), torch.addcmul(w * moments, dw, seen.moments).sum(-1)
         return torch.cat([by_w.flatten(1), by_v, change.sum(1)], 1)
 
-    def yx(self, seen: Look, direction: Tensor) -> Tensor:
+    def yx(self, seen: _Look, direction: Tensor) -> Tensor:
         """H_yx times a direction `(N, parameters of x)`: how y's gradient changes when the forgeries move."""
         k, h, d, width = self.sizes
         _, second, _ = _parts(self.x, k, h, d)
@@ -171,8 +184,9 @@ class Games:
     ) -> None:
         """Both players move at once, with one rate; with `ridge` the discriminator follows its ridge as well, damped.
 
-        Data and noise `(N, n, .)` have a 1 at the end of each point, as for `look`; `play_on` adds it. `inner` and `guarded` are
-        `rounds` and `guarded` of `damped_solve`, `decay` is that of RMSprop.
+        real, noise: data `(N, n, d)` and noise `(N, n, k)`.
+        inner, guarded: `rounds` and `guarded` of `damped_solve`.
+        decay: that of RMSprop.
         """
         seen = self.look(real, noise)
         both = torch.cat(self.gradients(seen), 1)
@@ -205,18 +219,6 @@ class Games:
         engine.play((*self.state, self.scaled), scale, data, noise, ridge, guarded, how, INNER)
 
 
-def homogeneous(points: Tensor) -> Tensor:
-    """Points with a 1 at the end of each, so that a bias is one more weight."""
-    return pad(points, (0, 1), value=1.0)
-
-
-def play_on(games: Games, batches: Callable[[], tuple[Tensor, Tensor]], steps: int, lr: float = 1e-3, **how) -> None:
-    """Play so many steps in place; `batches` gives data and noise, `(N, n, .)`, at each call; `how` as for `Games.step`."""
-    for _ in range(steps):
-        real, noise = batches()
-        games.step(homogeneous(real), homogeneous(noise), lr, **how)
-
-
 def _flat(net: ReLUNet) -> Tensor:
     first = torch.cat([net.weights[0], net.biases[0].unsqueeze(-1)], -1)
     return torch.cat([first.flatten(1), net.weights[1].mT.flatten(1), net.biases[1]], 1)
@@ -229,7 +231,25 @@ def _parts(flat: Tensor, inputs: int, width: int, outputs: int) -> tuple[Tensor,
     return first.unflatten(1, (width, inputs + 1)), second.unflatten(1, (width, outputs)), last
 
 
-def unpacked(flat: Tensor, inputs: int, width: int, outputs: int) -> ReLUNet:
-    """Rows of parameters, laid out as those of `Games`, as networks; also where a game has run away to infinity."""
-    first, second, last = _parts(flat, inputs, width, outputs)
-    return ReLUNet([torch.zeros(1, 1)], [torch.zeros(1)]).with_layers([first[..., :-1], second.mT], [first[..., -1], last])
+def damped_solve(product: Callable[[Tensor], Tensor], b: Tensor, damping: float, rounds: int, guarded: bool = False) -> Tensor:
+    """inv(H - damping) b by conjugate gradients, for a symmetric H that need not be known.
+
+    Nothing makes sure that damping - H is positive. A round that finds a direction without curvature is the last one.
+
+    product: gives H times a vector `(*batch, n)`.
+    b: the right side, `(*batch, n)`.
+    damping, rounds: the number taken off H, and how many rounds are made.
+    guarded: whether a round that finds the wrong curvature is the last one as well.
+    """
+    dot = lambda u, v: (u * v).sum(-1, keepdim=True)  # noqa: E731
+    x, r, p, size = torch.zeros_like(b), b, b, dot(b, b)
+    going = torch.ones_like(size, dtype=torch.bool)
+    for _ in range(rounds):
+        image = product(p).add(p, alpha=-damping)
+        along = dot(p, image)
+        going = going & ((along < 0) if guarded else (along != 0))
+        step = torch.where(going, size / along, 0.0)
+        x, r = torch.addcmul(x, step, p), torch.addcmul(r, step, image, value=-1)
+        before, size = size, dot(r, r)
+        p = torch.addcmul(r, torch.where(before == 0, 0.0, size / before), p)
+    return x

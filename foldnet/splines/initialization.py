@@ -13,14 +13,21 @@ Densities are functions of numbers and numpy arrays, as those of scipy.stats, be
 from __future__ import annotations
 
 import numpy as np
+import torch
+from torch import Tensor
 
 from ..nets import ReLUNet
+from ._points import tensors
 from .breakpoints import shallow, unshallow
-from .points import tensors
 
 
 def gaussian(width: int, sigma_w: float, sigma_b: float, sigma_v: float, batch=(), seed: int = 0) -> ReLUNet:
-    """1-H-1 networks with independent normal w, b, v of these standard deviations and no output bias."""
+    """1-H-1 networks with independent normal weights and no output bias.
+
+    width: H, the number of hidden neurons.
+    sigma_w, sigma_b, sigma_v: standard deviations of input weights, biases and output weights.
+    batch: how many networks, a number or a shape.
+    """
     if width < 1 or min(sigma_w, sigma_b, sigma_v) < 0:
         raise ValueError(
             f"a width of at least 1 and standard deviations of at least 0 are needed; got {width}, {(sigma_w, sigma_b, sigma_v)}"
@@ -32,7 +39,11 @@ def gaussian(width: int, sigma_w: float, sigma_b: float, sigma_v: float, batch=(
 
 
 def uniform_breakpoints(net: ReLUNet, low: float, high: float, seed: int = 0) -> ReLUNet:
-    """The same w and v, with biases b = -w * beta for breakpoints beta uniform on [low, high]. (S3-alg-uniform-init)"""
+    """The same w and v, with biases b = -w * beta for breakpoints beta uniform on [low, high]. (S3-alg-uniform-init)
+
+    net: one 1-H-1 network or a batch.
+    low, high: the interval of the breakpoints.
+    """
     if not low < high:
         raise ValueError(f"breakpoints need a range with low < high; got [{low}, {high}]")
     w, _, v, offset = shallow(net)
@@ -41,25 +52,13 @@ def uniform_breakpoints(net: ReLUNet, low: float, high: float, seed: int = 0) ->
 
 
 def joint_density(beta, mu, sigma_w: float, sigma_b: float, sigma_v: float) -> np.ndarray:
-    """The density of (breakpoint, delta-slope) of one neuron. (S3-thm-1-joint)"""
+    """The density of (breakpoint, delta-slope) of one neuron. (S3-thm-1-joint)
+
+    beta, mu: breakpoints and delta-slopes at which it is taken.
+    sigma_w, sigma_b, sigma_v: standard deviations of input weights, biases and output weights.
+    """
     spread = np.hypot(sigma_b, sigma_w * np.asarray(beta))
     return np.exp(-np.abs(mu) * spread / (sigma_b * sigma_v * sigma_w)) / (2 * np.pi * sigma_v * spread)
-
-
-def laplace_scale(beta, sigma_w: float, sigma_b: float, sigma_v: float) -> np.ndarray:
-    """Given its breakpoint, a neuron's delta-slope is Laplace with mean 0 and this scale. (S3-thm-1-laplace)"""
-    return sigma_b * sigma_v * sigma_w / np.hypot(sigma_b, sigma_w * np.asarray(beta))
-
-
-def cell_probabilities(beta_edges, mu_edges, sigma_w: float, sigma_b: float, sigma_v: float) -> np.ndarray:
-    """How likely (breakpoint, delta-slope) is in each cell of a grid: Gauss rule in beta, exact in mu. (S3-fig-joint-density)"""
-    beta_edges = np.asarray(beta_edges, dtype=float)
-    nodes, weights = np.polynomial.legendre.leggauss(20)
-    half, middle = np.diff(beta_edges) / 2, (beta_edges[1:] + beta_edges[:-1]) / 2
-    beta = middle[:, None] + half[:, None] * nodes
-    t = np.asarray(mu_edges) / laplace_scale(beta, sigma_w, sigma_b, sigma_v)[..., None]
-    below = np.where(t < 0, np.exp(np.minimum(t, 0)) / 2, 1 - np.exp(-np.maximum(t, 0)) / 2)
-    return np.einsum("i,k,ik,ikm->im", half, weights, breakpoint_density(beta, sigma_w, sigma_b), np.diff(below))
 
 
 def he(width: int) -> tuple[float, float]:
@@ -79,14 +78,49 @@ def delta_slope_density(mu, sigma_w: float, sigma_v: float) -> np.ndarray:
     return k0(np.abs(mu) / (sigma_v * sigma_w)) / (np.pi * sigma_v * sigma_w)
 
 
-def delta_slope_cdf(mu, sigma_w: float, sigma_v: float) -> np.ndarray:
-    """The distribution function of a neuron's delta-slope, by the closed form of the integral of K_0."""
-    from scipy.special import iti0k0
-
-    t = np.asarray(mu, dtype=float) / (sigma_v * sigma_w)
-    return 0.5 + np.sign(t) * iti0k0(np.abs(t))[1] / np.pi
-
-
 def breakpoint_density(beta, sigma_w: float, sigma_b: float) -> np.ndarray:
     """The density of a neuron's breakpoint: Cauchy with scale sigma_b / sigma_w. (S3-thm-cauchy)"""
     return sigma_b * sigma_w / (np.pi * (sigma_w**2 * np.square(beta) + sigma_b**2))
+
+
+def breakpoint_grid(
+    width: int, reach: float, kind: str = "middles", facing: str = "right", seed: int = 0
+) -> tuple[Tensor, Tensor]:
+    """Breakpoints and orientations of neurons on [-reach, reach], `(width,)` each.
+
+    kind: "middles" of equal cells, "ends" (evenly spaced, both ends included) or "random" (uniform).
+    facing: the side on which neurons are active: "right", "left", or "both", with two neurons at each place.
+    """
+    if facing not in ("right", "left", "both") or kind not in ("middles", "ends", "random"):
+        raise ValueError(f"neurons face right, left or both, at middles, ends or random places; got {facing!r} and {kind!r}")
+    places = width // 2 if facing == "both" else width
+    if places < 2 or places * (2 if facing == "both" else 1) != width or not reach > 0:
+        raise ValueError(
+            f"a grid needs at least 2 places, an even width for two orientations and reach > 0; got {width}, {reach}"
+        )
+    if kind == "middles":
+        beta = reach * ((2 * torch.arange(places, dtype=torch.float64) + 1) / places - 1)
+    elif kind == "ends":
+        beta = torch.linspace(-reach, reach, places, dtype=torch.float64)
+    else:
+        beta = torch.as_tensor(np.random.default_rng(seed).uniform(-reach, reach, places)).sort().values
+    one = torch.ones_like(beta)
+    return {"right": (beta, one), "left": (beta, -one), "both": (beta.tile(2), torch.cat([one, -one]))}[facing]
+
+
+def zero_start(width: int, reach: float, alpha, seed: int = 0) -> ReLUNet:
+    """A 1-H-1 network that computes 0, with evenly spaced breakpoints. (splines/rich)
+
+    Four neurons at every place, two facing each way, with opposite v. w = ±alpha and v is uniform on ±alpha / sqrt(H), so that
+    alpha changes neither the breakpoints nor the function.
+
+    width: H, a multiple of 4.
+    reach: the breakpoints lie on [-reach, reach].
+    alpha: the scale of all weights; a list of them gives a batch.
+    """
+    alpha, v = tensors(alpha, np.random.default_rng(seed).uniform(-1, 1, width // 2) / width**0.5)
+    if width % 4 or not (alpha > 0).all():
+        raise ValueError(f"four neurons stand at every place, and alpha is positive; got a width of {width} and alpha {alpha}")
+    beta, s = (a.to(alpha).tile(2) for a in breakpoint_grid(width // 2, reach, facing="both"))
+    w, b, v = (alpha.unsqueeze(-1) * a for a in (s, -s * beta, torch.cat([v, -v])))
+    return unshallow(w, b, v, torch.zeros_like(alpha))

@@ -18,13 +18,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from ..nets import ReLUNet
-from .breakpoints import Spline, pieces, shallow
-from .points import ordered, pairs, tensors
+from ._points import ordered, pairs, tensors
+from .breakpoints import Spline, shallow
 
 # ---- in the weights ----------------------------------------------------------------------------------------------------
 
@@ -72,7 +71,7 @@ def hessian(net: ReLUNet, x, y) -> Tensor:
 # ---- in breakpoints and delta-slopes -----------------------------------------------------------------------------------
 
 
-def spline_generators(f: Spline, x) -> Tensor:
+def _spline_generators(f: Spline, x) -> Tensor:
     """The derivatives of the outputs in breakpoints, delta-slopes and offset, `(*batch, N, 2H + 1)`. (S3-prop-hessian-pd)"""
     x = tensors(x, like=f.offset)[0].unsqueeze(-1)
     beta, mu, s = (t.unsqueeze(-2) for t in (_finite(f), f.delta_slopes, f.orientations))
@@ -88,14 +87,14 @@ def spline_gradient(f: Spline, x, y) -> tuple[Tensor, Tensor, Tensor]:
     Minus the second is the law of the delta-slopes when the breakpoints are held fixed.
     """
     x, y = pairs(x, y, like=f.offset)
-    gradient, h = ((f(x) - y).unsqueeze(-2) @ spline_generators(f, x)).squeeze(-2), f.breakpoints.shape[-1]
+    gradient, h = ((f(x) - y).unsqueeze(-2) @ _spline_generators(f, x)).squeeze(-2), f.breakpoints.shape[-1]
     return gradient[..., :h], gradient[..., h:-1], gradient[..., -1]
 
 
 def spline_hessian(f: Spline, x, y) -> Tensor:
     """The Hessian of the loss in breakpoints, delta-slopes and offset, `(*batch, 2H + 1, 2H + 1)`. (S3-find-shared-pattern)"""
     x, y = pairs(x, y, like=f.offset)
-    columns, h = spline_generators(f, x), f.breakpoints.shape[-1]
+    columns, h = _spline_generators(f, x), f.breakpoints.shape[-1]
     on = (columns[..., h:-1] > 0).to(y.dtype)
     result = columns.mT @ columns
     _add_cross(result, 0, h, f.orientations * ((y - f(x)).unsqueeze(-2) @ on).squeeze(-2))
@@ -124,7 +123,7 @@ def degeneracies(f: Spline, x) -> list[str]:
         raise ValueError(
             f"one spline has degeneracies to list, not a batch of shape {tuple(f.breakpoints.shape[:-1])}: choose one"
         )
-    spline_generators(f, x)  # refuses breakpoints on data and neurons without one
+    _spline_generators(f, x)  # refuses breakpoints on data and neurons without one
     x, (beta, s, mu) = tensors(x, like=f.offset)[0].unique(), (f.breakpoints, f.orientations, f.delta_slopes)
     gap, order = torch.searchsorted(x, beta).tolist(), beta.argsort().tolist()
     found = [f"neuron {i} has delta-slope 0" for i in (mu == 0).nonzero().flatten().tolist()]
@@ -168,19 +167,6 @@ def _finite(f: Spline) -> Tensor:
 # ---- critical points ---------------------------------------------------------------------------------------------------
 
 
-def least_squares_targets(net: ReLUNet, x, size: float = 1.0, seed: int = 0) -> Tensor:
-    """Targets of which the network is the ordinary least squares fit on each of its pieces. (S3-thm-3-ols)
-
-    Random residuals, freed on every piece of their mean and of their slope, are added to the outputs.
-    """
-    x, noise = tensors(x, size * np.random.default_rng(seed).normal(size=len(x)), like=net)
-    where = torch.searchsorted(pieces(net).knots, x)
-    for p in where.unique():
-        line = torch.stack([torch.ones_like(x), x], -1)[where == p]
-        noise[where == p] -= line @ (torch.linalg.pinv(line) @ noise[where == p])
-    return net(x[:, None]).squeeze(-1) + noise
-
-
 # ---- one breakpoint moves ----------------------------------------------------------------------------------------------
 
 
@@ -206,11 +192,6 @@ class Slice:
         """Where the quadratic of each interval, drawn on, has its minimum; nan where it is flat. (S3-thm-3-quadratic)"""
         return torch.where(self.curvature > 0, -self.slope / self.curvature, torch.nan)
 
-    def sides(self) -> tuple[Tensor, Tensor]:
-        """The derivative just left and just right of each knot."""
-        side = lambda p: self.curvature[p] * self.knots + self.slope[p]  # noqa: E731
-        return side(slice(None, -1)), side(slice(1, None))
-
     def types(self) -> list[str]:
         """The type of each knot: I (passed), II (a peak), III (a pit), or flat on one side. (S3-fig-2-critical)"""
         m = self.minimizers
@@ -226,7 +207,12 @@ class Slice:
 
 
 def breakpoint_slice(f: Spline, neuron: int, x, y) -> Slice:
-    """The loss of one spline while the breakpoint of one neuron moves and all else stays. (S3-thm-3-quadratic)"""
+    """The loss of one spline while the breakpoint of one neuron moves and all else stays. (S3-thm-3-quadratic)
+
+    f: the spline, one and not a batch.
+    neuron: whose breakpoint moves.
+    x, y: data points `(N,)` and their values `(N,)`.
+    """
     if f.breakpoints.ndim != 1:
         raise ValueError(f"one spline is sliced, not a batch of shape {tuple(f.breakpoints.shape[:-1])}: choose one")
     _finite(f)

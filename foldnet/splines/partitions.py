@@ -1,27 +1,22 @@
-"""How breakpoints divide data on a line: who is alone in a piece, how likely that is, and what then fits all.
+"""How breakpoints divide data on a line: which points are alone in a piece, and the spline that then meets all of them.
 
->>> from foldnet.splines.partitions import lonely, lonely_probability
->>> bool(lonely([0.5, 1.5], [0.0, 1.0, 2.0]))
-True
->>> round(lonely_probability(3, 20), 3)
-0.751
+>>> from foldnet.splines.partitions import alone, interpolant
+>>> alone([0.5, 1.5], [0.0, 1.0, 2.0, 3.0]).tolist()
+[True, True, False, False]
+>>> interpolant([0.5, 1.5], [1.0, 1.0], [0.0, 1.0, 2.0], [0.0, 1.0, 0.0])([1.0]).numpy().round(6).tolist()
+[1.0]
 """
 
 from __future__ import annotations
 
-import math
-
-import numpy as np
 import torch
 from torch import Tensor
 
+from ._points import distinct, tensors
 from .breakpoints import Spline, hinges
-from .points import distinct, tensors
-
-MODELS = ("grid", "random")
 
 
-def piece_of(breakpoints, x) -> Tensor:
+def _piece_of(breakpoints, x) -> Tensor:
     """The number of the piece, from 0 on the left to H on the right, in which each data point lies.
 
     `breakpoints` `(*batch, H)` and `x` `(*batch, N)` broadcast; the result has shape `(*batch, N)`. (S3-def-lonely)
@@ -42,7 +37,7 @@ def piece_of(breakpoints, x) -> Tensor:
 def alone(breakpoints, x) -> Tensor:
     """Which data points share their piece with no other, `(*batch, N)`. (S3-fig-11-lonely-percentage)"""
     beta, x = tensors(breakpoints, x)
-    p, order = piece_of(beta, distinct(x)), x.argsort(-1)
+    p, order = _piece_of(beta, distinct(x)), x.argsort(-1)
     apart = torch.ones(*p.shape[:-1], p.shape[-1] + 1, dtype=torch.bool, device=p.device)
     apart[..., 1:-1] = p.diff(dim=-1) > 0
     result = torch.empty_like(p, dtype=torch.bool)
@@ -54,81 +49,11 @@ def lonely(breakpoints, x) -> Tensor:
     return alone(breakpoints, x).all(-1)
 
 
-# ---- chances -----------------------------------------------------------------------------------------------------------
-
-
-def lonely_probability(points: int, breakpoints: int, model: str = "random") -> float:
-    """The chance that N independent data points are all alone among H breakpoints, exactly. (S3-thm-4-lonely)
-
-    `model` is `"grid"` (breakpoints cut the range of uniform data into H + 1 equal cells) or `"random"` (breakpoints drawn
-    independently from the law of the data, whatever it is).
-    """
-    n, h = _sizes(points, breakpoints, model)
-    if model == "grid":
-        return math.perm(h + 1, n) / (h + 1) ** n
-    return lonely_count(n, h) / arrangement_count(n, h)
-
-
-def alone_share(points: int, breakpoints: int, model: str = "random") -> float:
-    """The expected share of data points that are alone, in the same two models. (S3-fig-11-lonely-percentage)"""
-    n, h = _sizes(points, breakpoints, model)
-    if model == "grid":
-        return (1 - 1 / (h + 1)) ** (n - 1)
-    return 1.0 if n == 1 else h * (h + 1) / ((h + n) * (h + n - 1))
-
-
-def printed_probability(points: int, breakpoints: int) -> float:
-    """What the lecture prints for the chance to be lonely; see `lonely_probability` for what it is. (S3-thm-4-lonely)"""
-    return -math.expm1(-(points**2) / (breakpoints + 1))
-
-
-def lonely_count(points: int, breakpoints: int) -> int:
-    """How many orders of N equal data points and H equal breakpoints along the line are lonely. (S3-thm-4-count)"""
-    return math.comb(breakpoints + 1, points)
-
-
-def arrangement_count(points: int, breakpoints: int) -> int:
-    """How many orders of N equal data points and H equal breakpoints along the line there are. (S3-thm-4-count)"""
-    return math.comb(breakpoints + points, points)
-
-
-def scatter(points: int, breakpoints: int, model: str = "random", batch=(), seed: int = 0) -> tuple[Tensor, Tensor]:
-    """Uniform data on [0, 1], `(*batch, N)`, and breakpoints, `(*batch, H)` or, on a grid, `(H,)`."""
-    n, h = _sizes(points, breakpoints, model)
-    batch = (batch,) if isinstance(batch, int) else tuple(batch)
-    rng = np.random.default_rng(seed)
-    x = rng.random((*batch, n))
-    x, beta = tensors(x, np.arange(1, h + 1) / (h + 1) if model == "grid" else rng.random((*batch, h)))
-    return x, beta
-
-
-def simulate(points: int, breakpoints: int, model: str = "random", draws: int = 20_000, seed: int = 0) -> tuple[float, float]:
-    """The share of lonely partitions and the mean share of data points that are alone, among random draws."""
-    most = max(1, 4_000_000 // (points + breakpoints))
-    sizes = [min(most, draws - start) for start in range(0, draws, most)]
-    found = [alone(*reversed(scatter(points, breakpoints, model, size, seed + i))) for i, size in enumerate(sizes)]
-    together = torch.cat(found)
-    return together.all(-1).double().mean().item(), together.double().mean().item()
-
-
-def _sizes(points: int, breakpoints: int, model: str) -> tuple[int, int]:
-    if int(points) != points or int(breakpoints) != breakpoints or points < 1 or breakpoints < 0:
-        raise ValueError(
-            "at least one data point and no negative number of breakpoints are needed, in whole numbers; "
-            f"got {points} and {breakpoints}"
-        )
-    if model not in MODELS:
-        raise ValueError(f"breakpoints come on a 'grid' or at 'random' places; got {model!r}")
-    return int(points), int(breakpoints)
-
-
-# ---- fitting -----------------------------------------------------------------------------------------------------------
-
-
 def interpolant(breakpoints, orientations, x, y) -> Spline:
     """The spline with these breakpoints through every data point; of many, the one with the least delta-slopes and offset.
 
-    The partition has to be lonely, which takes N - 1 breakpoints at least. (S3-thm-4a-lonely-global)
+    breakpoints, orientations: those of the neurons, `(*batch, H)`; every data point has to be alone between two breakpoints.
+    x, y: data points and their values, `(*batch, N)`. (S3-thm-4a-lonely-global)
     """
     beta, s, x, y = tensors(breakpoints, orientations, x, y)
     if beta.shape[-1] < x.shape[-1] - 1:

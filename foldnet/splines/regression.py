@@ -16,23 +16,23 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ._points import ordered, tensors
 from .breakpoints import Pieces
-from .points import ordered, tensors
 
 
 @dataclass(frozen=True, eq=False)
 class Optimum:
-    """A best fit: its linear pieces, its loss (half the sum of squared residuals) and the search nodes it took."""
+    """A best fit: its linear pieces, and its loss, half the sum of squared residuals."""
 
     fit: Pieces
     loss: float
-    nodes: int
 
 
 def optimal(x, y, most: int) -> list[Optimum]:
     """The best continuous piecewise linear fits of the points `(n,)` with at most 1, 2, ..., `most` pieces, exactly.
 
-    Knots may lie anywhere. The n points must differ in x; n - 1 pieces interpolate them, so `most` is at most n - 1.
+    x, y: data points and their values, `(n,)` each; no two points at one place.
+    most: the largest number of pieces, at most n - 1, which interpolate. Knots may lie anywhere.
     """
     x, y = ordered(x, y)
     if y.ndim != 1 or len(x) < 2:
@@ -43,7 +43,7 @@ def optimal(x, y, most: int) -> list[Optimum]:
         raise ValueError(f"{len(x) - 1} pieces already interpolate {len(x)} points; {most} are more than the data can tell apart")
     search = _Search(*(a.double().numpy(force=True) for a in (x, y)))
     found = (search.solve(k) for k in range(1, most + 1))
-    return [Optimum(Pieces(*tensors(*lines, like=x)), loss, nodes) for lines, loss, nodes in found]
+    return [Optimum(Pieces(*tensors(*lines, like=x)), loss) for lines, loss in found]
 
 
 def fewest_knots(jumps, tol: float = 0.0) -> tuple[int, list[tuple[int, float, float]]]:
@@ -91,7 +91,6 @@ class _Search:
         self.raw_x, self.x, self.y, self.n = x, (x - self.middle) / self.scale, y - self.level, len(x)
         self.slack = 1e-12 * float(self.y @ self.y) + 1e-300
         self.best: dict[int, np.ndarray] = {}
-        self.nodes = 0
         self._tables()
 
     def _tables(self) -> None:
@@ -118,23 +117,23 @@ class _Search:
 
     # ---- the search --------------------------------------------------------------------------------------------------------
 
-    def solve(self, k: int) -> tuple[tuple[np.ndarray, ...], float, int]:
-        """The best fit with k pieces, its loss and nodes; `best[k]` for every start comes on the way, from right to left."""
+    def solve(self, k: int) -> tuple[tuple[np.ndarray, ...], float]:
+        """The best fit with k pieces and its loss; `best[k]` for every start comes on the way, from right to left."""
         self.best[k] = np.zeros(self.n)
-        self.nodes, solution, jumps = 0, None, np.zeros(self.n)
-        for i in range(self.n - 1, -1, -1):
+        solution = 0.0, self.y[-1:], np.zeros(self.n)
+        for i in range(self.n - 2, -1, -1):
             if self.n - i <= 2 or k == 1:
-                self.best[k][i] = self.line_cost[i, self.n - 1] if self.n - i > 1 else 0.0
-                solution = self._evaluate(i, ()) if self.n - i > 1 else (0.0, np.array([self.y[i]]), jumps)
+                self.best[k][i] = self.line_cost[i, self.n - 1]
+                solution = self._evaluate(i, ())
                 continue
-            values = solution[1]  # ty: ignore[not-subscriptable]
+            values = solution[1]
             slope = (values[1] - values[0]) / (self.x[i + 2] - self.x[i + 1])
-            extended = solution[0] + (values[0] - slope * (self.x[i + 1] - self.x[i]) - self.y[i]) ** 2  # ty: ignore[not-subscriptable]
-            self.bound, self.found, self.start, self.pieces = extended * (1 + 1e-9) + 2 * self.slack, None, i, k
+            extended = solution[0] + (values[0] - slope * (self.x[i + 1] - self.x[i]) - self.y[i]) ** 2
+            self.bound, self.start, self.pieces = extended * (1 + 1e-9) + 2 * self.slack, i, k
             self._cut(i, k, 0.0, None, ())
             solution = self.found
-            self.best[k][i] = solution[0]  # ty: ignore[not-subscriptable]
-        return self._fit(solution), 0.5 * solution[0], self.nodes  # ty: ignore[not-subscriptable]
+            self.best[k][i] = solution[0]
+        return self._fit(solution), 0.5 * solution[0]
 
     def _children(self, bounds: np.ndarray, at: np.ndarray):
         """The choices that could still win, most promising first; the bound may fall while they are tried."""
@@ -145,7 +144,6 @@ class _Search:
 
     def _cut(self, i: int, k: int, cost: float, before, chosen: tuple) -> None:
         """All fits of the points i, ... with k pieces, after a cut; `before` is the line left of the cut, if it is known."""
-        self.nodes += 1
         last = self.n - 1
         if k == 1 or i == last:
             self._try(chosen, cost + self.line_cost[i, last] if i < last else cost)
@@ -165,7 +163,6 @@ class _Search:
 
     def _tie(self, n: int, k: int, cost: float, quadratic, i: int, before, chosen: tuple) -> None:
         """All fits with k pieces right of a knot on point n; what lies between the last cut and n costs `quadratic` of f(x_n)."""
-        self.nodes += 1
         last = self.n - 1
         ends = np.arange(n + 1, last + 1)
         a, b, c = quadratic[:, None] + self.open[:, n, ends]

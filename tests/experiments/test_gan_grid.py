@@ -6,7 +6,8 @@ import torch
 from scipy import stats
 
 from experiments import gan_grid as run
-from foldnet.splines import gans, modes
+from foldbook.chapters import gans
+from foldnet.splines.gans import Games
 
 
 @pytest.fixture(autouse=True)
@@ -43,9 +44,9 @@ def test_a_step_is_that_of_the_game_and_kinds_share_their_data():
     for kind, (scaled, scale) in enumerate(run.KINDS.values()):
         twin = run.start(2)
         rows = slice(2 * kind, 2 * kind + 2)
-        one = gans.Games.start(twin.generator()[rows], twin.discriminator()[rows], torch.full((2,), float(scaled)))
+        one = Games.start(twin.generator()[rows], twin.discriminator()[rows], torch.full((2,), float(scaled)))
         for k in range(10):
-            one.step(gans.homogeneous(real[k]), gans.homogeneous(scale * noise[k]), 1e-3)
+            one.step(real[k], scale * noise[k], 1e-3)
         torch.testing.assert_close(one.x, games.x[rows], atol=1e-6, rtol=0)
 
 
@@ -62,7 +63,7 @@ def test_measures_are_those_of_the_generator():
     source = torch.Generator().manual_seed(1)
     noise = torch.randn(400, 2, generator=source)
     net = games.generator()[0]
-    assert found["quality"][0].item() == pytest.approx(modes.quality(run.grid().shares(net(0.1 * noise))).item())
+    assert found["quality"][0].item() == pytest.approx(gans.quality(run.grid().shares(net(0.1 * noise))).item())
     assert found["steep"][0].item() == pytest.approx(
         torch.linalg.matrix_norm(net.jacobian(0.1 * noise), 2).max().item(), rel=1e-5
     )

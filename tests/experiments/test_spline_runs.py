@@ -1,15 +1,20 @@
 """The large runs of the splines part, a few networks and epochs of each, against gradients of autograd and counts on grids."""
 
 import functools
+import itertools
 
 import numpy as np
 import pytest
 import torch
 
 from experiments import breakpoint_init, depth_pieces, relocation, spiky_init, weight_scale, width_smoothness
+from experiments._targets import samples
 from experiments.runner import short
 from foldbook.stored import stored
-from foldnet.nets import ReLUNet
+from foldnet.nets import ReLUNet, stack
+from foldnet.splines.breakpoints import spline
+from foldnet.splines.depth import DeepSpline, deep_spline
+from foldnet.splines.initialization import zero_start
 
 
 def descended(net: ReLUNet, x, y, lr: float, epochs: int) -> ReLUNet:
@@ -235,3 +240,81 @@ def test_a_cell_of_weight_scale(monkeypatch):
     assert found["near"][2][4][-1] == pytest.approx(float(near[among].median()), rel=1e-3)
     assert found["moved"][2][4][-1] == pytest.approx(float((beta[1] - beta[0]).abs()[among].median()), rel=1e-3)
     assert np.shape(found["bends"]) == (8, 100)
+
+
+def deep(seed: int) -> ReLUNet:
+    """He weights with normal biases: breakpoints everywhere."""
+    net = ReLUNet.random((1, 5, 5, 5, 1), batch=3, init="he", seed=seed)
+    rng = np.random.default_rng(seed + 1)
+    return ReLUNet(net.weights, [0.5 * rng.normal(size=tuple(b.shape)) for b in net.biases])
+
+
+def test_movement_of_one_neuron_by_hand():
+    """A breakpoint goes 0 -> 1 -> 1.5; a neuron above it has none, then one, then none."""
+    nets = [ReLUNet([[[1.0]], [[1.0]], [[1.0]]], [[-t], [b], [0.0]]) for t, b in ((0.0, 1.0), (1.0, -1.0), (1.5, 1.0))]
+    found = depth_pieces.movement(deep_spline(stack([stack([n]) for n in nets])), 2, -2.0, 2.0)
+    assert {k: v.tolist() for k, v in found.items()} == {
+        "moves": [[2, 0]],
+        "distance": [[1.5, 0.0]],
+        "births": [[0, 1]],
+        "deaths": [[0, 1]],
+    }
+    assert depth_pieces.movement(deep_spline(stack([stack([n]) for n in nets])), 2, -2.0, 1.2)["distance"].tolist() == [
+        [1.0, 0.0]
+    ]
+
+
+def test_movement_is_what_a_loop_finds():
+    start, step = deep(8), deep(9)
+    nets = stack([start.with_vector(start.vector() + 0.05 * t * step.vector()) for t in range(12)])
+    found = depth_pieces.movement(deep_spline(nets), 3, -3.0, 3.0)
+    for i in range(3):
+        places = [neurons(deep_spline(nets[t, i])) for t in range(12)]
+        by_layer = np.zeros((4, 3))
+        for before, after in itertools.pairwise(places):
+            for key in before:
+                column, change = by_layer[:, key[0]], len(after[key]) - len(before[key])
+                column[2 if change > 0 else 3] += abs(change)
+                pairs = [(a, b) for a, b in zip(before[key], after[key]) if change == 0 and max(abs(a), abs(b)) <= 3]
+                column[:2] += len(pairs), sum(abs(a - b) for a, b in pairs)
+        assert np.allclose([found[k][i] for k in ("moves", "distance", "births", "deaths")], by_layer)
+    assert found["births"].sum() > 0
+    assert found["deaths"].sum() > 0
+
+
+def neurons(f: DeepSpline) -> dict:
+    """The sorted breakpoints of each of five neurons in three layers."""
+    pick = lambda layer, i: f.switches & (f.layer == layer) & (f.neuron == i)  # noqa: E731
+    return {(layer, i): sorted(f.place[f.vertex[pick(layer, i)]]) for layer in range(3) for i in range(5)}
+
+
+def test_distance_to_data():
+    x, net = [-0.9, -0.5, 0.1, 0.4, 0.8], zero_start(40, 1.5, 1.0)
+    brute = [min(abs(b - at) for at in x) for b in spline(net).breakpoints.tolist()]
+    assert np.allclose(weight_scale.distance_to_data(net, torch.tensor(x, dtype=torch.float64)), brute)
+
+
+def test_spikes_are_invisible_at_the_data_and_as_high_as_said():
+    for shape in spiky_init.SHAPES:
+        nets, apex, signs = spiky_init.initial("sine", shape, networks=3)
+        x = spiky_init.places("sine")
+        weights = [w.clone() for w in nets.weights]
+        weights[-1][..., : 24 if shape == "shallow" else 8] = 0.0  # without what carries the spikes
+        quiet = ReLUNet(weights, nets.biases)
+        seen = (nets(x[:, None]) - quiet(x[:, None])).abs()[..., 0]
+        assert seen[:, 1:3].max() < 1e-12
+        assert torch.allclose(seen[:, 3].sum(-1), torch.tensor(8.0).double())  # eight data points, each off by 1
+        height = spiky_init.spikes(nets, "sine", apex, signs) - spiky_init.spikes(quiet, "sine", apex, signs)
+        assert torch.allclose(height[:, 1:], torch.tensor([1.0, 1.75, 1.0]).double()[:, None].expand(3, 3), atol=1e-12)
+
+
+def test_weight_scale_data_are_five_separate_points():
+    x, y = weight_scale.data()
+    assert x.shape == y.shape == (8, 5)
+    assert np.diff(x).min() > 0.19
+
+
+def test_data_of_one_target_and_of_none_there_is():
+    assert torch.equal(samples("sine", 5)[1], samples(["sine"], 5)[1])
+    with pytest.raises(ValueError, match=r"targets are sine, .*; got 'sinus'"):
+        samples(["sine", "sinus"], 5)

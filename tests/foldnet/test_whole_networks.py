@@ -26,7 +26,7 @@ from foldnet.geometry import boundaries, cells, comparison, grid, pieces, region
 from foldnet.growth import amplitude, expressivity, fold_loop, folding, neurons, tiny, typical, widen
 from foldnet.growth.minibatches import Training
 from foldnet.nets import Network, ReLUNet, stack
-from foldnet.splines import breakpoints, depth, dynamics, gans, initialization, landscape, modes, radon, rich
+from foldnet.splines import breakpoints, creases, depth, dynamics, gans, initialization, landscape
 from foldnet.train import fit
 from foldnet.training import problem
 from foldnet.training.gradient import FlatNetworks
@@ -449,7 +449,7 @@ TRIALS = {
     "splines.depth.deep_pieces": Trial(lambda net: depth.deep_pieces(net)(LINE), LINE_NET, same=True),
     "splines.dynamics.velocity": Trial(lambda net: dynamics.velocity(net, LINE, VALUES), LINE_NET),
     "splines.dynamics.conserved": Trial(dynamics.conserved, LINE_NET),
-    "splines.dynamics.integrate": Trial(lambda net: path(dynamics.integrate(net, LINE, VALUES, 1e-3, 4)), LINE_NET),
+    "splines.dynamics.gradient_flow": Trial(lambda net: path(dynamics.gradient_flow(net, LINE, VALUES, 1e-3, 4)), LINE_NET),
     "splines.dynamics.tangent_kernel": Trial(lambda net: dynamics.tangent_kernel(net, LINE), LINE_NET),
     "splines.dynamics.relocate": Trial(lambda net: dynamics.relocate(net, LINE, VALUES).vector(), LINE_NET),
     "splines.dynamics.train": Trial(
@@ -458,7 +458,7 @@ TRIALS = {
         truth=lambda net, r: [(r, by_steps(net, 4, 1e-3))],
     ),
     "splines.dynamics.loss": Trial(lambda net: dynamics.loss(net, LINE, VALUES), LINE_NET, same=True),
-    "splines.gans.value": Trial(lambda net: gans.value(maker(net), net, X, X), (2, 4, 1), same=True),
+    "splines.gans.game_value": Trial(lambda net: gans.game_value(maker(net), net, X, X), (2, 4, 1), same=True),
     "splines.initialization.uniform_breakpoints": Trial(
         lambda net: initialization.uniform_breakpoints(net, -1, 1).weights, LINE_NET
     ),
@@ -466,12 +466,7 @@ TRIALS = {
     "splines.landscape.residuals": Trial(lambda net: landscape.residuals(net, LINE, VALUES), LINE_NET, same=True),
     "splines.landscape.gradient": Trial(lambda net: landscape.gradient(net, LINE, VALUES), LINE_NET),
     "splines.landscape.hessian": Trial(lambda net: landscape.hessian(net, LINE, VALUES), LINE_NET),
-    "splines.landscape.least_squares_targets": Trial(lambda net: landscape.least_squares_targets(net, LINE), LINE_NET),
-    "splines.modes.steepness": Trial(lambda net: modes.steepness(net, X), same=True),
-    "splines.modes.folds_within": Trial(lambda net: modes.folds_within(net, 0.5), blind="where a unit is zero, leaky or not"),
-    "splines.radon.creases": Trial(lambda net: radon.creases(net)(X), (2, 5, 1), same=True),
-    "splines.rich.bends": Trial(lambda net: rich.bends(net, [-2.0, 0.0, 2.0]), LINE_NET),
-    "splines.rich.distance_to_data": Trial(lambda net: rich.distance_to_data(net, LINE), LINE_NET),
+    "splines.creases.creases": Trial(lambda net: creases.creases(net)(X), (2, 5, 1), same=True),
 }
 
 

@@ -29,8 +29,9 @@ from foldnet.growth.widen import widen
 from foldnet.splines import dynamics, initialization
 from foldnet.splines.breakpoints import pieces, spline
 from foldnet.splines.depth import deep_pieces, deep_spline
+from foldnet.splines.initialization import breakpoint_grid
 from foldnet.splines.landscape import breakpoint_slice
-from foldnet.splines.smoothing import grid, minimum_norm
+from foldnet.splines.smoothing import minimum_norm
 from foldnet.train import fit
 
 pytestmark = pytest.mark.browser
@@ -366,7 +367,7 @@ def test_the_loss_along_a_breakpoint_is_that_of_the_package(core, neurons, data)
 
 
 def same_smallest_fit(core, x, y, width):
-    beta, side = grid(width, 3.0, facing="both")
+    beta, side = breakpoint_grid(width, 3.0, facing="both")
     got = core("spline.minimumNorm(x, y, beta, side)", x=x, y=y, beta=beta.tolist(), side=side.tolist())
     want = minimum_norm(x, y, beta, side).delta_slopes
     np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-9 * float(want.abs().max()))  # two ways to solve one system

@@ -25,8 +25,9 @@ from foldnet.growth.neurons import optimal_neurons, with_neurons
 from foldnet.splines import dynamics
 from foldnet.splines.breakpoints import spline
 from foldnet.splines.depth import deep_spline
+from foldnet.splines.initialization import breakpoint_grid
 from foldnet.splines.landscape import breakpoint_slice
-from foldnet.splines.smoothing import grid, minimum_norm
+from foldnet.splines.smoothing import minimum_norm
 from foldnet.train import fit
 
 pytestmark = pytest.mark.browser
@@ -472,7 +473,7 @@ def test_training_ends_at_the_smallest_fit(show):
     window.button("Train").click()
     window.page.locator(".said", has_text="Largest gap").wait_for(state="attached")
     points = np.array(sorted(live("smoothing").state["points"]))
-    fit_ = minimum_norm(points[:, 0], points[:, 1], *grid(60, 3.0, facing="both"))
+    fit_ = minimum_norm(points[:, 0], points[:, 1], *breakpoint_grid(60, 3.0, facing="both"))
     for x, y, network, predicted in window.table():
         assert predicted == pytest.approx(y, abs=1e-3)
         assert network == pytest.approx(float(fit_(np.array([x]))[0]), abs=0.01)

@@ -12,10 +12,10 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from foldnet.nets import ReLUNet, stack
+from foldnet.nets import ReLUNet
 from foldnet.splines import depth
 from foldnet.splines.breakpoints import pieces
-from foldnet.splines.depth import DeepSpline, deep_pieces, deep_spline, movement
+from foldnet.splines.depth import deep_pieces, deep_spline
 from foldnet.splines.initialization import gaussian
 
 WIDE = torch.linspace(-8, 8, 1601, dtype=torch.float64)
@@ -323,46 +323,6 @@ def test_a_neuron_with_weight_zero_has_no_breakpoint():
     constant = ReLUNet([[[0.0]], [[1.0]]], [[3.0], [0.5]])
     assert deep_spline(constant).piece_count() == 1
     assert deep_pieces(constant)(WIDE).unique().tolist() == [3.5]
-
-
-# ---- movement ----------------------------------------------------------------------------------------------------------------
-
-
-def test_movement_of_one_neuron_by_hand():
-    """A breakpoint goes 0 -> 1 -> 1.5; a neuron above it has none, then one, then none."""
-    nets = [ReLUNet([[[1.0]], [[1.0]], [[1.0]]], [[-t], [b], [0.0]]) for t, b in ((0.0, 1.0), (1.0, -1.0), (1.5, 1.0))]
-    found = movement(deep_spline(stack([stack([n]) for n in nets])), 2, -2.0, 2.0)
-    assert {k: v.tolist() for k, v in found.items()} == {
-        "moves": [[2, 0]],
-        "distance": [[1.5, 0.0]],
-        "births": [[0, 1]],
-        "deaths": [[0, 1]],
-    }
-    assert movement(deep_spline(stack([stack([n]) for n in nets])), 2, -2.0, 1.2)["distance"].tolist() == [[1.0, 0.0]]
-
-
-def test_movement_is_what_a_loop_finds():
-    start, step = random((1, 5, 5, 5, 1), 8, batch=3), random((1, 5, 5, 5, 1), 9, batch=3)
-    nets = stack([start.with_vector(start.vector() + 0.05 * t * step.vector()) for t in range(12)])
-    found = movement(deep_spline(nets), 3, -3.0, 3.0)
-    for i in range(3):
-        places = [neurons(deep_spline(nets[t, i])) for t in range(12)]
-        by_layer = np.zeros((4, 3))
-        for before, after in itertools.pairwise(places):
-            for key in before:
-                column, change = by_layer[:, key[0]], len(after[key]) - len(before[key])
-                column[2 if change > 0 else 3] += abs(change)
-                pairs = [(a, b) for a, b in zip(before[key], after[key]) if change == 0 and max(abs(a), abs(b)) <= 3]
-                column[:2] += len(pairs), sum(abs(a - b) for a, b in pairs)
-        assert np.allclose([found[k][i] for k in ("moves", "distance", "births", "deaths")], by_layer)
-    assert found["births"].sum() > 0
-    assert found["deaths"].sum() > 0
-
-
-def neurons(f: DeepSpline) -> dict:
-    """The sorted breakpoints of each of five neurons in three layers."""
-    pick = lambda layer, i: f.switches & (f.layer == layer) & (f.neuron == i)  # noqa: E731
-    return {(layer, i): sorted(f.place[f.vertex[pick(layer, i)]]) for layer in range(3) for i in range(5)}
 
 
 @pytest.mark.parametrize(

@@ -6,18 +6,7 @@ import pytest
 import torch
 
 from foldnet.nets import ReLUNet
-from foldnet.splines import (
-    breakpoints,
-    depth,
-    dynamics,
-    initialization,
-    landscape,
-    partitions,
-    regression,
-    rich,
-    smoothing,
-    targets,
-)
+from foldnet.splines import breakpoints, depth, dynamics, initialization, landscape, partitions, regression, smoothing
 
 DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU"))]
 x = [-0.9, -0.5, 0.1, 0.4, 0.8]  # lists and what belongs to a network go to where the network is
@@ -37,29 +26,23 @@ OF_NETWORKS = {
     "nullity": lambda net: landscape.nullity(landscape.hessian(net, x, y)),
     "spline_gradient": lambda net: landscape.spline_gradient(breakpoints.spline(net), x, y),
     "spline_hessian": lambda net: landscape.spline_hessian(breakpoints.spline(net), x, y),
-    "least_squares_targets": lambda net: landscape.least_squares_targets(net[0], x),
     "breakpoint_slice": lambda net: landscape.breakpoint_slice(breakpoints.spline(net[0]), 0, x, y),
     "velocity": lambda net: dynamics.velocity(net, x, y),
     "conserved": dynamics.conserved,
-    "integrate": lambda net: dynamics.integrate(net, x, y, 1e-3, 4),
+    "gradient_flow": lambda net: dynamics.gradient_flow(net, x, y, 1e-3, 4),
     "tangent_kernel": lambda net: dynamics.tangent_kernel(net, x),
     "relocate": lambda net: dynamics.relocate(net, x, y),
     "train": lambda net: dynamics.train(net, x, y, lr=1e-3, epochs=4, moves=1, every=2),
     "loss": lambda net: dynamics.loss(net, x, y),
-    "bends": lambda net: rich.bends(net, [-1.0, 0.0, 1.0]),
-    "distance_to_data": lambda net: rich.distance_to_data(net, x),
     "alone": lambda net: partitions.alone(breakpoints.spline(net).breakpoints, x),
 }
 OF_DATA = {
     "hinges": lambda x, y: breakpoints.hinges(x, [0.0, 1.0], -1.0),
-    "piece_of": lambda x, y: partitions.piece_of([0.0, 1.0], x),
     "interpolant": lambda x, y: partitions.interpolant([-0.7, -0.2, 0.2, 0.6], [1.0] * 4, x, y),
-    "minimum_norm": lambda x, y: smoothing.minimum_norm(x, y, *smoothing.grid(20, 1.5), affine=True),
-    "kernel": lambda x, y: smoothing.kernel(x, y, 1.5, "both"),
-    "limit": lambda x, y: (f := smoothing.limit(x, y, 1.5), f([0.0]), f.second([0.0])),
-    "start": lambda x, y: rich.start(8, 1.5, x.abs()),
+    "minimum_norm": lambda x, y: smoothing.minimum_norm(x, y, *initialization.breakpoint_grid(20, 1.5), affine=True),
+    "limit": lambda x, y: (f := smoothing.limit(x, y, 1.5), f([0.0])),
+    "zero_start": lambda x, y: initialization.zero_start(8, 1.5, x.abs()),
     "optimal": lambda x, y: [best.fit for best in regression.optimal(x, y, 3)],
-    "targets": lambda x, y: [t.to(x.dtype) for t in targets.data(["sine", "quadratic"], 5, x.device)],
 }
 
 
@@ -99,7 +82,6 @@ def test_deep_splines_are_in_float64_where_the_network_is(leak, device):
     nets = ReLUNet.random((1, 5, 5, 1), batch=(4, 2), leak=leak, seed=1, dtype=torch.float32)
     f = depth.deep_spline(nets.to(device))
     agrees([f, depth.deep_pieces(nets[0, 0].to(device))], torch.float64, device)
-    agrees(list(depth.movement(f, 2, -5, 5).values()), torch.float64, device)
     here = depth.deep_spline(nets)
     assert torch.equal(f.layer.cpu(), here.layer)
     assert torch.allclose(f.place.cpu(), here.place, rtol=1e-9)

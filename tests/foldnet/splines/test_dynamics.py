@@ -11,7 +11,7 @@ from foldnet.nets import ReLUNet
 from foldnet.splines import dynamics
 from foldnet.splines import landscape as land
 from foldnet.splines.breakpoints import Spline, spline
-from foldnet.splines.initialization import gaussian
+from foldnet.splines.initialization import gaussian, zero_start
 from foldnet.train import fit
 
 x = torch.linspace(-2, 2, 15, dtype=torch.float64)
@@ -78,7 +78,7 @@ def test_velocity_is_that_of_real_training():
 def test_conserved_quantity_gives_the_weights_back(net):
     f = spline(net)
     w = net.weights[0].squeeze(-1)
-    assert torch.allclose(dynamics.squared_weight(f.breakpoints, f.delta_slopes, dynamics.conserved(net)), w**2, rtol=1e-6)
+    assert torch.allclose(dynamics._squared_weight(f.breakpoints, f.delta_slopes, dynamics.conserved(net)), w**2, rtol=1e-6)
     gradient = net.with_vector(torch.func.grad(loss_of(net))(net.vector()))
     change = 2 * (w * gradient.weights[0].squeeze(-1) + net.biases[0] * gradient.biases[0])
     assert torch.allclose(change, 2 * (net.weights[1] * gradient.weights[1]).squeeze(-2), rtol=1e-9, atol=1e-9)
@@ -97,7 +97,7 @@ def test_flow_in_spline_coordinates_starts_with_the_velocity(net):
     assume(clear > 1e-4)
     v = dynamics.velocity(net, x, y)
     size = 1e-5 / (1 + torch.cat([v.breakpoints, v.delta_slopes]).abs().max().item())
-    _, path = dynamics.integrate(net, x, y, 2 * size, 2)
+    _, path = dynamics.gradient_flow(net, x, y, 2 * size, 2)
     for found, wanted in ((path.breakpoints, v.breakpoints), (path.delta_slopes, v.delta_slopes), (path.offset, v.offset)):
         speed = (4 * found[1] - 3 * found[0] - found[2]) / (2 * size)
         rounding = 8 * torch.finfo(speed.dtype).eps * found[0].abs() / size
@@ -108,7 +108,7 @@ def test_flow_in_spline_coordinates_follows_training():
     net = gaussian(4, 1.0, 1.0, 0.5, batch=3, seed=5)
     rate, steps = 2e-5, 5000
     trained = fit(net, x[:, None], y, loss="half_sum", optimizer="gd", lr=rate, epochs=steps, progress=False, engine="torch").net
-    times, path = dynamics.integrate(net, x, y, rate * steps, 1000, every=1000)
+    times, path = dynamics.gradient_flow(net, x, y, rate * steps, 1000, every=1000)
     assert times.tolist() == pytest.approx([0, 0.1])
     start, end = spline(net), spline(trained)
     assert (end.breakpoints - start.breakpoints).abs().max() > 0.1
@@ -201,9 +201,9 @@ on_data = ReLUNet([[[1.0], [1.0]], [[1.0, 1.0]]], [[2.0, 0.1], [0.0]])
     ("act", "sentence"),
     [
         (lambda: dynamics.velocity(no_breakpoint, x, y), "w = 0 has no breakpoint"),
-        (lambda: dynamics.integrate(no_breakpoint, x, y, 1.0, 10), "w = 0 has no breakpoint"),
-        (lambda: dynamics.integrate(no_breakpoint, x, y, 1.0, 0), "steps"),
-        (lambda: dynamics.integrate(no_breakpoint, x, y, 1.0, 10, every=0), "every"),
+        (lambda: dynamics.gradient_flow(no_breakpoint, x, y, 1.0, 10), "w = 0 has no breakpoint"),
+        (lambda: dynamics.gradient_flow(no_breakpoint, x, y, 1.0, 0), "steps"),
+        (lambda: dynamics.gradient_flow(no_breakpoint, x, y, 1.0, 10, every=0), "every"),
         (lambda: land.spline_gradient(spline(no_breakpoint), x, y), "w = 0 and so no breakpoint"),
         (lambda: dynamics.velocity(on_data, x, y), "neuron 0 bends exactly at the data point x = -2"),
         (lambda: land.spline_gradient(spline(on_data), x, y), "bends exactly at the data point"),
@@ -216,3 +216,9 @@ on_data = ReLUNet([[[1.0], [1.0]], [[1.0, 1.0]]], [[2.0, 0.1], [0.0]])
 def test_bad_input_gets_one_sentence(act, sentence):
     with pytest.raises(ValueError, match=sentence):
         act()
+
+
+def test_scale_slows_breakpoints_beside_delta_slopes():
+    speed = dynamics.velocity(zero_start(40, 2.1, [10.0, 1.0], seed=1), x, y)
+    assert torch.allclose(speed.breakpoints[0], speed.breakpoints[1])
+    assert torch.allclose(speed.delta_slopes[0], 100 * speed.delta_slopes[1])

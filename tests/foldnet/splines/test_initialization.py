@@ -3,8 +3,10 @@
 import mpmath
 import numpy as np
 import pytest
+import torch
 from scipy import integrate, stats
 
+from foldbook.chapters import breakpoints
 from foldnet.splines import initialization as init
 from foldnet.splines.breakpoints import roughness, spline
 
@@ -31,25 +33,13 @@ def test_marginals_of_the_joint_density(sigmas):
         over_mu = 2 * integrate.quad(lambda m, beta=beta: init.joint_density(beta, m, sw, sb, sv), 0, np.inf, epsabs=1e-12)[0]
         assert over_mu == pytest.approx(init.breakpoint_density(beta, sw, sb), rel=1e-7)
         assert over_mu == pytest.approx(stats.cauchy.pdf(beta, scale=sb / sw), rel=1e-7)
-        scale = init.laplace_scale(beta, sw, sb, sv)
+        scale = breakpoints.laplace_scale(beta, sw, sb, sv)
         assert init.joint_density(beta, 0.4, sw, sb, sv) / over_mu == pytest.approx(stats.laplace.pdf(0.4, scale=scale), rel=1e-7)
     for mu in (0.1, 1.3):
         over_beta = (
             2 * integrate.quad(lambda t, mu=mu: init.joint_density(t, mu, sw, sb, sv), 0, np.inf, epsabs=1e-12, limit=400)[0]
         )
         assert over_beta == pytest.approx(init.delta_slope_density(mu, sw, sv), rel=1e-6)
-
-
-def test_cell_probabilities_are_integrals_of_the_joint_density():
-    beta_edges, mu_edges = np.array([-1.0, -0.2, 0.5, 2.0]), np.array([-3.0, -0.5, 0.25, 1.0])
-    cells = init.cell_probabilities(beta_edges, mu_edges, 2.0, 0.5, 0.7)
-    for i in range(3):
-        for m in range(3):
-            box = (mu_edges[m], mu_edges[m + 1]), (beta_edges[i], beta_edges[i + 1])
-            integral = integrate.nquad(lambda mu, beta: init.joint_density(beta, mu, 2.0, 0.5, 0.7), box, opts={"points": [0.0]})[
-                0
-            ]
-            assert cells[i, m] == pytest.approx(integral, rel=1e-6)
 
 
 def test_meijer_form_needs_squared_sigmas():
@@ -60,20 +50,14 @@ def test_meijer_form_needs_squared_sigmas():
     assert g(mu**2 / (4 * sv * sw)) != pytest.approx(init.delta_slope_density(mu, sw, sv), rel=0.3)
 
 
-def test_delta_slope_cdf_is_the_integral_of_the_density():
-    for mu in (-2.0, 0.0, 0.3, 5.0):
-        by_quadrature = 0.5 + np.sign(mu) * integrate.quad(init.delta_slope_density, 0, abs(mu), args=(2.0, 0.7))[0]
-        assert init.delta_slope_cdf(mu, 2.0, 0.7) == pytest.approx(by_quadrature, abs=1e-7)
-
-
 @pytest.mark.parametrize("sigmas", SIGMAS)
 def test_samples_follow_the_densities(sigmas):
     sw, sb, sv = sigmas
     f = spline(init.gaussian(1, sw, sb, sv, batch=200_000, seed=7))
     beta, mu = f.breakpoints.flatten().numpy(), f.delta_slopes.flatten().numpy()
     assert stats.kstest(beta, stats.cauchy(scale=sb / sw).cdf).pvalue > 1e-3
-    assert stats.kstest(mu, lambda t: init.delta_slope_cdf(t, sw, sv)).pvalue > 1e-3
-    assert stats.kstest(mu / init.laplace_scale(beta, sw, sb, sv), stats.laplace.cdf).pvalue > 1e-3
+    assert stats.kstest(mu, lambda t: breakpoints.delta_slope_cdf(t, sw, sv)).pvalue > 1e-3
+    assert stats.kstest(mu / breakpoints.laplace_scale(beta, sw, sb, sv), stats.laplace.cdf).pvalue > 1e-3
     assert stats.kstest(beta, stats.cauchy(scale=1.03 * sb / sw).cdf).pvalue < 1e-3  # three per cent off is seen
 
 
@@ -102,8 +86,11 @@ def test_bad_input_gets_one_sentence():
         init.gaussian(0, 1, 1, 1)
 
 
-def test_edges_may_be_lists():
-    edges = [-1.0, 0.5, 2.0], [-1.0, 0.0, 3.0]
-    assert np.array_equal(
-        init.cell_probabilities(*edges, 1.0, 2.0, 0.5), init.cell_probabilities(*map(np.array, edges), 1.0, 2.0, 0.5)
-    )
+def test_start_is_zero_with_even_breakpoints_at_every_scale():
+    nets = init.zero_start(40, 1.5, [100.0, 1.0, 0.1], seed=3)
+    assert nets(torch.linspace(-3, 3, 50).double()[:, None]).abs().max() < 1e-9
+    f = spline(nets)
+    assert torch.allclose(f.breakpoints[0], f.breakpoints[2])
+    assert len(f.breakpoints[0].unique()) == 10
+    assert torch.allclose(f.delta_slopes[0], 10**4 * f.delta_slopes[1])
+    assert sorted(f.orientations[0].tolist()) == [-1.0] * 20 + [1.0] * 20

@@ -1,67 +1,14 @@
-"""Shallow networks of several inputs: creases, and functions as integrals over all creases, by the dual Radon transform.
-
-A crease is a hyperplane <xi, x> = gamma with a unit normal xi. A network of infinitely many neurons spreads coefficients over
-all (xi, gamma); `coefficients` finds them for a given function, `superpose` puts the function together again. (splines/beyond)
-
->>> from foldnet.nets import ReLUNet
->>> from foldnet.splines.radon import creases, polyharmonic
->>> found = creases(ReLUNet([[[3.0, 4.0]], [[2.0]]], [[-5.0], [0.0]]))  # one neuron of two inputs
->>> found.normals.tolist(), found.offsets.tolist(), found.delta_slopes.tolist()
-([[0.6, 0.8]], [1.0], [10.0])
->>> f = polyharmonic([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], [0.0, 1.0, 1.0, 2.0])
->>> round(float(f([[0.5, 0.25]])[0]), 6)  # a plane through four points stays one
-0.75
-"""
+"""Functions as integrals over all creases, by the dual Radon transform, for the chapter on several inputs."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import combinations_with_replacement
 
 import numpy as np
 import torch
 from torch import Tensor
-
-from ..nets import ReLUNet
-from .points import tensors
-
-
-@dataclass(frozen=True, eq=False)
-class Creases:
-    """`f(x) = offset + sum_i mu_i * relu(<xi_i, x> - gamma_i)`, one function of D variables or a batch of them.
-
-    `normals` `(*batch, H, D)` are unit vectors, `offsets` and `delta_slopes` `(*batch, H)`, `offset` `(*batch,)`. A neuron
-    without weights has no crease: its normal and delta-slope are 0 and what it adds is part of the offset.
-    """
-
-    normals: Tensor
-    offsets: Tensor
-    delta_slopes: Tensor
-    offset: Tensor
-
-    def __call__(self, x) -> Tensor:
-        """Values `(*batch, n)` at the points `x`, `(n, D)`."""
-        (x,) = tensors(x, like=self.normals)
-        ridges = (x @ self.normals.mT - self.offsets.unsqueeze(-2)).clamp(min=0)
-        return (ridges @ self.delta_slopes.unsqueeze(-1)).squeeze(-1) + self.offset.unsqueeze(-1)
-
-
-def creases(net: ReLUNet) -> Creases:
-    """Unit normals w/|w|, offsets -b/|w| and delta-slopes v|w| of a network with one hidden layer. (S3-def-multivariate-bdso)"""
-    if len(net.sizes) != 3 or net.sizes[2] != 1 or net.leak:
-        raise ValueError(f"a ReLU network of one hidden layer and one output is needed; got {net}")
-    w, b, v = net.weights[0], net.biases[0], net.weights[1].squeeze(-2)
-    size = w.norm(dim=-1)
-    flat = size == 0
-    unit = size.where(~flat, 1.0)
-    constant = (v * b.clamp(min=0) * flat).sum(-1)
-    offsets = (-b / unit).where(~flat, 0.0)
-    return Creases(w / unit.unsqueeze(-1), offsets, v * size, net.biases[1].squeeze(-1) + constant)
-
-
-# ---- activations -------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +20,11 @@ class Activation:
     inverse: Callable[[Tensor], Tensor]
 
     def __call__(self, z) -> Tensor:
-        return self.value(tensors(z)[0])
+        return self.value(_doubles(z)[0])
+
+
+def _doubles(*values) -> list[Tensor]:
+    return [torch.as_tensor(v, dtype=torch.float64) for v in values]
 
 
 def power_relu(lam: float) -> Activation:
@@ -97,9 +48,6 @@ def saturating(delta: float, copies: int) -> Activation:
 
 
 RELU, STEP = power_relu(2), power_relu(1)
-
-
-# ---- a function and its creases -----------------------------------------------------------------------------------------
 
 
 def directions(dimension: int, count: int = 64) -> tuple[Tensor, Tensor]:
@@ -131,7 +79,7 @@ def coefficients(
     has to be about 0. `power` is raised to D - 1: |t| is right, and t itself is what S3 prints. The real part is returned, and
     for |t| there is no other.
     """
-    (slices,) = tensors(slices)
+    (slices,) = _doubles(slices)
     if slices.shape[-1] < 2 or not spacing > 0:
         raise ValueError(f"a slice has at least two offsets, a positive distance apart; got {slices.shape[-1]} and {spacing}")
     t = 2 * math.pi * torch.fft.fftfreq(slices.shape[-1], spacing, dtype=slices.dtype, device=slices.device)
@@ -145,7 +93,7 @@ def superpose(x, normals, weights, offsets, coefficients, activation: Activation
     Normals `(M, D)` with their weights `(M,)`, evenly spaced offsets `(K,)`, coefficients `(M, K)` or `(K,)` for all directions;
     M times K neurons at the points `x` `(n, D)`. (S3-thm-multi-1-radon)
     """
-    x, normals, weights, offsets, coefficients = tensors(x, normals, weights, offsets, coefficients)
+    x, normals, weights, offsets, coefficients = _doubles(x, normals, weights, offsets, coefficients)
     if x.ndim != 2 or x.shape[-1] != normals.shape[-1]:
         raise ValueError(f"points are (n, {normals.shape[-1]}), as many numbers as a normal has; got {tuple(x.shape)}")
     spacing, carried = offsets[1] - offsets[0], coefficients.expand(len(normals), -1)
@@ -157,55 +105,8 @@ def superpose(x, normals, weights, offsets, coefficients, activation: Activation
 
 def ridges(x, normals, offsets, activation: Activation = RELU) -> Tensor:
     """What each neuron of a grid draws, phi(<xi, x> - gamma): `(n, M K)` for normals `(M, D)` and offsets `(K,)`."""
-    x, normals, offsets = tensors(x, normals, offsets)
+    x, normals, offsets = _doubles(x, normals, offsets)
     return activation((x @ normals.mT).unsqueeze(-1) - offsets).flatten(-2)
-
-
-# ---- what wide networks draw through data -------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class Polyharmonic:
-    """`f(t) = sum_n a_n |t - x_n|^(2 lam - 1) + polynomial`: what wide networks with the activation z_+^(lam - 1) draw."""
-
-    x: Tensor
-    weights: Tensor
-    polynomial: Tensor
-    lam: float
-
-    def __call__(self, t) -> Tensor:
-        (t,) = tensors(t, like=self.x)
-        return torch.cdist(t, self.x) ** (2 * self.lam - 1) @ self.weights + monomials(t, self.lam) @ self.polynomial
-
-
-def polyharmonic(x, y, lam: float = 2.0) -> Polyharmonic:
-    """The limit of least-norm fits by networks with evenly spread creases and a free polynomial of degree below lambda - 1/2.
-
-    Points `x` `(n, D)` and their values `(n,)`. For D = 1 and ReLU this is the natural cubic spline. (S3-fig-2d-gap)
-    """
-    x, y = tensors(x, y)
-    if x.ndim != 2 or y.shape != x.shape[:1]:
-        raise ValueError(f"points are (n, D) and their values (n,); got shapes {tuple(x.shape)} and {tuple(y.shape)}")
-    if 2 * lam % 2 == 1:
-        raise ValueError(f"for lambda = {lam} the law has logarithms, and an even power of distances would be a polynomial")
-    free = monomials(x, lam)
-    k, n = free.shape[1], len(x)
-    if n < k or torch.linalg.matrix_rank(free) < k:
-        raise ValueError(f"{n} points do not fix the free polynomial, which has {k} coefficients")
-    top = torch.cat([torch.cdist(x, x) ** (2 * lam - 1), free], 1)
-    bottom = torch.cat([free.mT, free.new_zeros(k, k)], 1)
-    solution = torch.linalg.solve(torch.cat([top, bottom]), torch.cat([y, y.new_zeros(k)]))
-    return Polyharmonic(x, solution[:n], solution[n:], lam)
-
-
-def monomials(x, lam: float) -> Tensor:
-    """All monomials of degree below lambda - 1/2 at the points `(n, D)`: `(n, how many)`."""
-    (x,) = tensors(x)
-    most = math.ceil(lam - 0.5) - 1
-    columns = [
-        x[:, list(of)].prod(-1) for degree in range(most + 1) for of in combinations_with_replacement(range(x.shape[1]), degree)
-    ]
-    return torch.stack(columns, -1)
 
 
 def descend(features, y, free, steps: int = 5000) -> tuple[Tensor, Tensor]:
@@ -213,7 +114,7 @@ def descend(features, y, free, steps: int = 5000) -> tuple[Tensor, Tensor]:
 
     Features are `(n, H)`. Rate and momentum are the best ones for these features (Polyak); more neurons than points are needed.
     """
-    features, y, free = tensors(features, y, free)
+    features, y, free = _doubles(features, y, free)
     basis = torch.linalg.qr(free)[0]
     seen, rest = features - basis @ (basis.mT @ features), y - basis @ (basis.mT @ y)
     sizes = torch.linalg.svdvals(seen)

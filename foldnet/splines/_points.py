@@ -1,6 +1,6 @@
 """Numbers as every function of this part takes them: tensors of one dtype and device, data of one variable in order.
 
->>> from foldnet.splines.points import ordered
+>>> from foldnet.splines._points import ordered
 >>> [t.tolist() for t in ordered([2.0, 1.0], [20.0, 10.0])]
 [[1.0, 2.0], [10.0, 20.0]]
 """

@@ -1,23 +1,34 @@
-"""Modes on a line or a grid: how many of them a generator reaches, how much of its noise it loses between them, and what that
-has to do with how steep it is. (splines/gans)
+"""Modes of data and how many a generator reaches; games of two players on one function. For the chapter on GANs.
 
->>> from foldnet.splines.modes import lost_by_staircase, mode_grid, quality, staircase
+Simultaneous gradient descent moves each player by its own gradient: x makes f(x, y) small, y makes it large. Follow-the-Ridge
+(Wang, Zhang and Ba, 2020) adds to the second player's step what keeps it on the ridge of f while the first one moves. RMSprop
+scales either step, parameter by parameter.
+
+>>> from foldbook.chapters.gans import is_local_minimax, lost_by_staircase, mode_grid, play, quality, staircase
 >>> import torch
 >>> net, noise = staircase(count=5, spacing=1.0, steep=10.0), torch.randn(10_000, 1, dtype=torch.float64)
 >>> lost = 1 - quality(mode_grid(5, 1.0, 0.1, dimension=1).shares(net(noise)))
 >>> bool(abs(lost - lost_by_staircase(5, 0.4, 10.0)) < 0.02)
 True
+>>> f = lambda x, y: (-1.5 * x * x + 4 * x * y - 0.5 * y * y).sum()  # no point of rest for x alone, but minimax at 0
+>>> is_local_minimax(f, torch.zeros(1), torch.zeros(1))
+True
+>>> [bool(abs(play(f, 1.0, 1.0, lr=0.02, steps=400, ridge=ridge)[0][-1]) < 0.01) for ridge in (True, False)]
+[True, False]
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-from ..nets import ReLUNet
+from foldnet.nets import ReLUNet
+from foldnet.splines.gans import DECAY, TINY
 
+Value = Callable[[Tensor, Tensor], Tensor]
 NEAR, SHARE = 3.0, 0.2  # a sample belongs to a mode within 3 widths of it; a mode is covered from a fifth of its fair share on
 
 
@@ -95,10 +106,6 @@ def folds_within(net: ReLUNet, radius: float | Tensor) -> Tensor:
     return ((b.abs() <= reach * w.norm(dim=-1)) & (w != 0).any(-1)).sum(-1)
 
 
-def _normal(z: Tensor) -> Tensor:
-    return torch.special.ndtr(z)
-
-
 def room_needed(shares: Tensor, gap: float, steep: Tensor | float, scale: float) -> Tensor:
     """How much of normal noise of standard deviation `scale` the modes of these shares need, with half of the gaps around them.
 
@@ -107,20 +114,20 @@ def room_needed(shares: Tensor, gap: float, steep: Tensor | float, scale: float)
     of share p so widened has at least the share Phi(inv Phi(p) + gap / (2 steep scale)); more than 1 in all is impossible.
     """
     wide = torch.as_tensor(gap / (2 * scale * torch.as_tensor(steep, dtype=shares.dtype, device=shares.device))).unsqueeze(-1)
-    each = _normal(torch.special.ndtri(shares.clamp(1e-300, 1 - 1e-16)) + wide)
+    each = torch.special.ndtr(torch.special.ndtri(shares.clamp(1e-300, 1 - 1e-16)) + wide)
     return torch.where(shares > 0, each, torch.zeros_like(each)).sum(-1)
 
 
 def best_quality(count: int, gap: float, steep: Tensor | float, scale: float) -> Tensor:
     """The largest quality of `count` modes of equal shares that steepness leaves room for: k Phi(inv Phi(1/k) - wide)."""
     wide = gap / (2 * scale * torch.as_tensor(steep, dtype=torch.float64))
-    return count * _normal(torch.special.ndtri(torch.tensor(1 / count, dtype=torch.float64)) - wide)
+    return count * torch.special.ndtr(torch.special.ndtri(torch.tensor(1 / count, dtype=torch.float64)) - wide)
 
 
 def most_modes(count: int, gap: float, steep: Tensor | float, scale: float) -> Tensor:
     """How many of `count` modes a generator of this steepness can cover at most, each with a fifth of its fair share."""
     wide = gap / (2 * scale * torch.as_tensor(steep, dtype=torch.float64))
-    each = _normal(torch.special.ndtri(torch.tensor(SHARE / count, dtype=torch.float64)) + wide)
+    each = torch.special.ndtr(torch.special.ndtri(torch.tensor(SHARE / count, dtype=torch.float64)) + wide)
     return (1 / each).floor().clamp(max=count)
 
 
@@ -151,4 +158,82 @@ def lost_by_staircase(count: int, gap: float, steep: float, scale: float = 1.0) 
     half = gap / (2 * steep * scale)
     if (levels.diff() < 2 * half).any():
         raise ValueError(f"windows of width {gap / steep:g} around the steps overlap: a steeper staircase is needed")
-    return float((_normal(levels + half) - _normal(levels - half)).sum())
+    return float((torch.special.ndtr(levels + half) - torch.special.ndtr(levels - half)).sum())
+
+
+# ---- games of two players ---------------------------------------------------------------------------------------------------
+
+
+def gradients(f: Value, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+    """Those of f by x and by y."""
+    x, y = x.detach().requires_grad_(), y.detach().requires_grad_()
+    by_x, by_y = torch.autograd.grad(f(x, y), (x, y), allow_unused=True, materialize_grads=True)
+    return by_x, by_y
+
+
+def second_derivatives(f: Value, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """H_xx, H_yx and H_yy of f at a point x `(n,)`, y `(m,)`, as matrices."""
+    x, y = x.detach().requires_grad_(), y.detach().requires_grad_()
+    first = torch.autograd.grad(f(x, y), (x, y), create_graph=True)
+    rows = lambda g, by: [_row(e, by) for e in g]  # noqa: E731
+    xx, yx, yy = (torch.stack(rows(g, by)) for g, by in ((first[0], x), (first[1], x), (first[1], y)))
+    return xx, yx, yy
+
+
+def _row(entry: Tensor, by: Tensor) -> Tensor:
+    if not entry.requires_grad:
+        return torch.zeros_like(by)
+    return torch.autograd.grad(entry, by, retain_graph=True, allow_unused=True, materialize_grads=True)[0]
+
+
+def curvature(f: Value, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+    """Eigenvalues of H_yy, and of H_xx - H_xy inv(H_yy) H_yx: how f bends for y alone, and for x when y answers."""
+    xx, yx, yy = second_derivatives(f, x, y)
+    return torch.linalg.eigvalsh(yy), torch.linalg.eigvalsh(xx - yx.mT @ torch.linalg.solve(yy, yx))
+
+
+def is_local_minimax(f: Value, x: Tensor, y: Tensor, tol: float = 1e-6) -> bool:
+    """Whether the gradient vanishes (up to `tol`), y sits on a maximum, and x on a minimum of what y's answer leaves."""
+    still = max(float(g.abs().max()) for g in gradients(f, x, y)) <= tol
+    alone = torch.linalg.eigvalsh(second_derivatives(f, x, y)[2])  # first: where one of them is 0, y has no single answer
+    return still and bool((alone < 0).all()) and bool((curvature(f, x, y)[1] > 0).all())
+
+
+def ridge_correction(f: Value, x: Tensor, y: Tensor, direction: Tensor, damping: float = 0.0) -> Tensor:
+    """What y has to move by so that its gradient stays as it is while x moves by -direction: inv(H_yy) H_yx direction.
+
+    With damping, inv(H_yy - damping): where y sits on a maximum, all eigenvalues move away from 0.
+    """
+    _, yx, yy = second_derivatives(f, x, y)
+    return torch.linalg.solve(yy - damping * torch.eye(len(yy), dtype=yy.dtype), yx @ direction)
+
+
+def precondition(gradient: Tensor, square: Tensor, count: Tensor | float, decay: float = DECAY) -> Tensor:
+    """RMSprop: `gradient` over the root of its mean square. Updates `square` in place; `count` steps have been averaged with
+    this one, and the average starts at 0, which is divided out."""
+    square.mul_(decay).addcmul_(gradient, gradient, value=1 - decay)
+    return gradient / ((square / (1 - decay**count)).sqrt() + TINY)
+
+
+def play(
+    f: Value, x, y, lr: float | tuple[float, float], steps: int, ridge: bool = False, rmsprop: bool = False, damping: float = 0.0
+) -> tuple[Tensor, Tensor]:
+    """The paths of both players, `(steps + 1, n)` each, from x, y with rates `lr` (one, or one each); for small games.
+
+    `ridge` adds the correction of Follow-the-Ridge, `rmsprop` scales both gradients, before the correction is computed.
+    """
+    x, y = (torch.atleast_1d(torch.as_tensor(v, dtype=torch.float64)) for v in (x, y))
+    rate_x, rate_y = lr if isinstance(lr, tuple) else (lr, lr)
+    squares = [torch.zeros_like(x), torch.zeros_like(y)]
+    path = [(x, y)]
+    for t in range(1, steps + 1):
+        down, up = gradients(f, x, y)
+        if rmsprop:
+            down, up = (precondition(g, s, t) for g, s in zip((down, up), squares))
+        move = rate_y * up
+        if ridge:
+            move = move + rate_x * ridge_correction(f, x, y, down, damping)
+        x, y = x - rate_x * down, y + move
+        path.append((x, y))
+    xs, ys = zip(*path)
+    return torch.stack(xs), torch.stack(ys)
