@@ -10,7 +10,7 @@ import time
 
 import numpy as np
 
-from foldnet.boolean import cases
+from foldbook.chapters import swaps as chapter
 from foldnet.boolean import functions as F
 from foldnet.boolean.orderings import orderings, orders
 from foldnet.boolean.swaps import swaps, witness
@@ -35,17 +35,17 @@ def main() -> None:
     witness(F.parity(5))
 
     three = F.tables(F.classes(3), 3)
-    chosen = cases.one_for_each_case(cases.weak_orders(3, 8))
-    printed, wall, cpu = timed(lambda: [cases.swaps_as_printed(t, representatives=chosen) for t in three])
+    chosen = chapter.one_for_each_case(chapter.weak_orders(3, 8))
+    printed, wall, cpu = timed(lambda: [chapter.swaps_as_printed(t, representatives=chosen) for t in three])
     say("n = 3, 14 classes, case by case as printed", wall, cpu)
     exact, fast, fast_cpu = timed(lambda: swaps(three))
     say("n = 3, 14 classes", fast, fast_cpu, f"{cpu / fast_cpu:.0f} times less work, wrong by cases: {(exact != printed).sum()}")
 
     four = F.tables(F.classes(4), 4)
     exact, wall, cpu = timed(lambda: swaps(four))
-    for name, weights in (("without ties", orderings(4)), ("with ties", cases.weak_orders(4, 16))):
+    for name, weights in (("without ties", orderings(4)), ("with ties", chapter.weak_orders(4, 16))):
         wrong = [
-            (cases.fewest_by_weights(four, cases.one_for_each_case(weights, seed)).min(1) != exact).sum() for seed in range(5)
+            (chapter.fewest_by_weights(four, chapter.one_for_each_case(weights, seed)).min(1) != exact).sum() for seed in range(5)
         ]
         print(f"n = 4, wrong by cases {name}, five random choices: {', '.join(map(str, wrong))} of 222")
     say("n = 4, 222 classes", wall, cpu)

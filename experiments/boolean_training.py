@@ -14,9 +14,10 @@ from itertools import pairwise
 
 import numpy as np
 
+from foldbook.chapters.training import random_functions, with_parity
 from foldbook.stored import Stored
 from foldnet.boolean.functions import classes, parity, tables
-from foldnet.boolean.training import LEAKY, attempts, random_functions, rectangle, with_parity
+from foldnet.boolean.training import LEAKY, attempts, rectangle
 
 from .runner import device
 

@@ -16,8 +16,8 @@ from pathlib import Path
 import numpy as np
 
 from foldbook import paths
-from foldnet.boolean import difficulty
-from foldnet.boolean.functions import classes, locked, tables
+from foldbook.chapters import training
+from foldnet.boolean.functions import classes, tables
 from foldnet.boolean.training import LEAKY, attempts
 
 from .runner import device, short
@@ -55,8 +55,8 @@ def cell(leak: float, width: int, depth: int, every: int, epochs: int, trials: i
         "mean": short(count.mean() / trials, 6),
         "sample": count[:: max(1, EVERY // every)],
         "by": {name: _counted(known[name] * unit, count, bins, trials) for name, (unit, bins) in BINS.items()},
-        "ranks": {name: short(difficulty.rank_correlation(known[name], count), 6) for name in NAMES},
-        "ceiling": short(difficulty.ceiling(solved[:, ::2].sum(1), solved[:, 1::2].sum(1)), 6),
+        "ranks": {name: short(training.rank_correlation(known[name], count), 6) for name in NAMES},
+        "ceiling": short(training.correlation_ceiling(solved[:, ::2].sum(1), solved[:, 1::2].sum(1)), 6),
         **_extremes(known, count),
     }
     return result | ({"solved": count} if (leak, width, depth) == KEPT and every == 1 else {})
@@ -90,8 +90,10 @@ def table_of_measures() -> dict[str, np.ndarray]:
         np.savez_compressed(path, number=number.astype(np.uint32), swaps=np.asarray(swaps(t), dtype=np.uint8))
     with np.load(path) as kept:
         known = dict(kept)
-    known |= difficulty.measures(tables(known["number"], 5))
-    return {name: locked(column) for name, column in known.items()}
+    known |= training.measures(tables(known["number"], 5))
+    for column in known.values():
+        column.setflags(write=False)
+    return known
 
 
 if __name__ == "__main__":  # python -m experiments.five_inputs: the table, for a machine that has no numba

@@ -16,8 +16,8 @@ from functools import cache
 
 import numpy as np
 
+from foldbook.chapters.swaps import one_for_each_case
 from foldnet.boolean import functions, swaps
-from foldnet.boolean.cases import one_for_each_case
 from foldnet.boolean.orderings import orderings, orders
 
 INPUTS, PARTS, EVERY, DIGITS = 5, 24, 20, 15
@@ -66,7 +66,9 @@ def chosen_orders(inputs: int) -> np.ndarray:
     """One order for each case of the dissertation's algorithm without equalities: that with the smallest weights. Read-only."""
     smallest = orderings(inputs)[np.lexsort(orderings(inputs).T)]
     chosen = {tuple(w) for w in one_for_each_case(smallest).tolist()}
-    return functions.locked(orders(inputs)[[tuple(w) in chosen for w in orderings(inputs).tolist()]])
+    found = orders(inputs)[[tuple(w) in chosen for w in orderings(inputs).tolist()]]
+    found.setflags(write=False)
+    return found
 
 
 def case_values(t: np.ndarray) -> np.ndarray:

@@ -10,10 +10,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
-from math import isqrt
 
 import numpy as np
 import torch
@@ -153,35 +151,3 @@ def narrow_network(f, leak=0) -> ExactNet:
 def parity_network(n: int, widths: Sequence[int], leak=0) -> ExactNet:
     """A network of n inputs for parity, for n up to the product of the widths and a little beyond. (S2-thm-3.3.4)"""
     return parity_line(n, widths, leak).before([1] * n)
-
-
-@dataclass(frozen=True)
-class ThresholdParity:
-    """Parity by about 2 sqrt(n) threshold gates in two hidden layers, the second of which also sees the inputs.
-
-    With S ones among the inputs, the gates [S >= B], [S >= 2B], ... count the full blocks; what is left over,
-    r = S - B * (their sum), has the parity of S because the block length B is even, and the gates [r >= 1], [r >= 2], ... read
-    it off. (S2-find-sqrt-parity)
-    """
-
-    n: int
-
-    @property
-    def block(self) -> int:
-        return 2 * max(1, -(-(1 + isqrt(self.n - 1)) // 2))  # the least even number not below sqrt(n)
-
-    @property
-    def gates(self) -> tuple[int, int]:
-        """Gates of the two hidden layers; there is one more for the output."""
-        return self.n // self.block, min(self.block - 1, self.n)
-
-    def __call__(self, x: np.ndarray) -> np.ndarray:
-        """Parities `(m,)` of the rows of zeros and ones `(m, n)`, every gate a comparison of a weighted sum with a number."""
-        x = np.asarray(x)
-        if x.ndim != 2 or x.shape[1] != self.n or not np.isin(x, (0, 1)).all():
-            raise ValueError(f"rows of {self.n} zeros and ones are needed; got shape {x.shape}")
-        ones = x.sum(-1)
-        first = ones[:, None] >= self.block * np.arange(1, self.gates[0] + 1)
-        rest = ones - self.block * first.sum(-1)
-        second = rest[:, None] >= np.arange(1, self.gates[1] + 1)
-        return ((second * (-1) ** np.arange(self.gates[1])).sum(-1) >= 0.5).astype(np.uint8)

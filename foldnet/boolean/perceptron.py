@@ -199,21 +199,3 @@ def order(f, n: int | None = None) -> int:
         return 0
     n = inputs_of(t)
     return next(k for k in range(1, n + 1) if decide(masks(n, subsets(n, k)), t == 1))
-
-
-def averaged(weights, of: Sequence[tuple[int, ...]], group: Sequence[Sequence[int]]) -> np.ndarray:
-    """Weights of masks made equal on each orbit: the mean over a group of permutations of the positions.
-
-    `weights[k]` belongs to the position set `of[k]`; a permutation `g` takes position i to `g[i]`, and `of` has to be closed.
-    """
-    place = {frozenset(s): k for k, s in enumerate(of)}
-    try:
-        moved = [[place[frozenset(g[i] for i in s)] for s in of] for g in group]
-    except KeyError as missing:
-        raise ValueError(f"the masks are not closed under the group: {sorted(missing.args[0])} is not among them") from None
-    return np.mean([np.asarray(weights, dtype=float)[row] for row in moved], axis=0)
-
-
-def shifts(n: int) -> list[tuple[int, ...]]:
-    """The cyclic shifts of n positions, as permutations."""
-    return [tuple((i + k) % n for i in range(n)) for k in range(n)]

@@ -17,7 +17,6 @@ different widths are trained side by side, padded with such neurons. (boolean/pr
 from __future__ import annotations
 
 import functools
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -260,35 +259,3 @@ def _cropped(net: ReLUNet, hidden: Sequence[int]) -> ReLUNet:
     sizes = (net.sizes[0], *hidden, net.sizes[-1])
     weights = [w[..., :o, :i] for w, i, o in zip(net.weights, sizes, sizes[1:])]
     return net.with_layers(weights, [b[..., :o] for b, o in zip(net.biases, sizes[1:])])
-
-
-# ---- reading the results ---------------------------------------------------------------------------------------------------
-
-
-def smallest(architectures: Sequence[str], layers: int) -> list[int]:
-    """Of hidden widths such as "2-3", those of this depth with the fewest neurons; of several the most frequent. [] for none."""
-    found = [tuple(map(int, text.split("-"))) for text in architectures]
-    found = [widths for widths in found if len(widths) == layers]
-    least = min(map(sum, found), default=0)
-    often = Counter(widths for widths in found if sum(widths) == least).most_common(1)
-    return list(often[0][0]) if often else []
-
-
-def knee(share: np.ndarray, accuracy: np.ndarray, lost: float = 1.0) -> float:
-    """The share of a network at which its accuracy has fallen by `lost`, in the mean over seeds, in percent.
-
-    Both are `(steps, seeds)`, shares falling from 1 and accuracies in percent. Between two steps the logarithm of the share is
-    interpolated; where the accuracy never falls so far, the last share.
-    """
-    x, fallen = np.log(np.mean(share, 1)), np.mean(accuracy[0]) - np.mean(accuracy, 1)
-    below = np.flatnonzero(fallen > lost)
-    if not len(below):
-        return float(100 * np.exp(x[-1]))
-    k = below[0]
-    return float(100 * np.exp(np.interp(lost, fallen[k - 1 : k + 1], x[k - 1 : k + 1])))
-
-
-def accuracy_at(percent: float, share: np.ndarray, accuracy: np.ndarray) -> np.ndarray:
-    """The accuracy of each seed, `(seeds,)`, at this percentage of the network, interpolated as in `knee`."""
-    x, y = np.log(share)[::-1], np.asarray(accuracy)[::-1]
-    return np.array([np.interp(np.log(percent / 100), x[:, s], y[:, s]) for s in range(x.shape[1])])

@@ -21,7 +21,7 @@ import torch
 
 from ..nets import ReLUNet
 from ..train import fit
-from .functions import corners, inputs_of, parity, table
+from .functions import corners, inputs_of, table
 
 LR, EPOCHS, LEAKY = 0.025, 4000, 0.1
 ROOM = {"cpu": 4e8, "cuda": 3e10}  # bytes that one call of `fit` may take
@@ -129,19 +129,3 @@ def _bytes(sizes: Sequence[int]) -> int:
     """About what one network takes while it is trained: parameters, moments and copies, its targets, activations."""
     points, parameters = 2 ** sizes[0], sum(o * (i + 1) for i, o in pairwise(sizes))
     return 4 * (10 * parameters + points * (3 + 3 * sum(sizes[1:])))
-
-
-# ---- functions of more inputs ------------------------------------------------------------------------------------------------
-
-
-def with_parity(f, n: int) -> np.ndarray:
-    """Tables `(*batch, 2**n)` of f(x_1, ..., x_k) xor x_1 xor ... xor x_n, for f of k <= n inputs. (S2-find-xor-family)"""
-    t = table(f)
-    if inputs_of(t) > n:
-        raise ValueError(f"a function of {inputs_of(t)} inputs is no function of the first of {n}")
-    return np.repeat(t, 2 ** (n - inputs_of(t)), axis=-1) ^ parity(n)
-
-
-def random_functions(n: int, count: int, seed: int = 0) -> np.ndarray:
-    """Tables `(count, 2**n)` with a fair coin for each corner."""
-    return np.random.default_rng([n, seed]).integers(0, 2, (count, 2**n), dtype=np.uint8)

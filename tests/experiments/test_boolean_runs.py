@@ -8,8 +8,9 @@ import pytest
 from scipy.stats import spearmanr
 
 from experiments import boolean_training, five_inputs, parity_width, swaps_classes, xor_optima
+from foldbook.chapters import training
 from foldbook.stored import Row, Stored, stored
-from foldnet.boolean import difficulty, functions, swaps
+from foldnet.boolean import functions, swaps
 from foldnet.boolean.training import attempts
 
 
@@ -77,7 +78,7 @@ def test_the_cells_of_more_inputs():
 def test_a_cell_of_five_inputs(monkeypatch, tmp_path):
     some = functions.classes(5)[::7000]
     t = functions.tables(some, 5)
-    known = {"number": some.astype(np.uint32), "swaps": swaps.swaps(t).astype(np.uint8), **difficulty.measures(t)}
+    known = {"number": some.astype(np.uint32), "swaps": swaps.swaps(t).astype(np.uint8), **training.measures(t)}
     monkeypatch.setattr(five_inputs, "table_of_measures", lambda: known)
     found = five_inputs.cell(0.1, 4, 1, every=1, epochs=250, trials=6)
     again = attempts(t, 4, 1, 0.1, 6, 250, seed=41_500).counts

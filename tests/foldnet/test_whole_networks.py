@@ -20,7 +20,7 @@ import pytest
 import torch
 
 import foldnet
-from foldnet.boolean import optima, optima_symbolic, pruning
+from foldnet.boolean import pruning
 from foldnet.boolean.constructions import wrong_corners
 from foldnet.geometry import boundaries, cells, comparison, grid, pieces, regions, solids, tropical, vision
 from foldnet.growth import amplitude, expressivity, fold_loop, folding, methods, neurons, tiny, typical, wander, widen
@@ -361,11 +361,6 @@ TRIALS = {
     "training.problem.flat": Trial(lambda net: problem.flat(X, net), blind=BLIND),
     "training.gradient.Flat": Trial(flat_gradient, truth=autograd, many=True),
     "boolean.constructions.wrong_corners": Trial(lambda net: wrong_corners(net, "0110"), (2, 4, 1), same=True),
-    "boolean.optima.parameters": Trial(optima.parameters, (1, 2, 1)),
-    "boolean.optima.losses": Trial(optima.losses, (1, 2, 1), same=True),
-    "boolean.optima.levels": Trial(optima.levels, (1, 2, 1), same=True),
-    "boolean.optima.node_cases": Trial(optima.node_cases, (1, 2, 1)),
-    "boolean.optima_symbolic.matches": Trial(lambda net: optima_symbolic.matches(net, optima_symbolic.TABLE[0], 1e-5), (1, 2, 1)),
     "boolean.pruning.targets": Trial(lambda net: pruning.targets(XOR, net), blind=BLIND),
     "boolean.pruning.solves": Trial(lambda net: pruning.solves(net, XOR), (2, 4, 1), same=True),
     "boolean.pruning.tuned": Trial(

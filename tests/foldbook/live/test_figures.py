@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 import torch
 
+from foldbook.chapters.optima import data, levels
 from foldbook.live import figures, live
 from foldnet import ReLUNet
 from foldnet.boolean import capacity
-from foldnet.boolean.optima import data, levels
 from foldnet.boolean.swaps import changes, swaps
 from foldnet.geometry.boundaries import margin
 from foldnet.geometry.regions import regions

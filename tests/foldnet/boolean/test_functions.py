@@ -159,14 +159,12 @@ def test_what_a_reader_does_to_the_list_of_classes_stays_with_the_reader():
 
 
 def test_nobody_can_write_into_what_a_cache_keeps():
-    from foldnet.boolean import cases, orderings, shallow_search
+    from foldnet.boolean import orderings
 
     kept = (
         F.symmetries(2),
         orderings.orderings(3),
         orderings.orders(3),
-        shallow_search.threshold_patterns(2),
-        cases.weak_orders(2, 4),
     )
     for array in kept:
         with pytest.raises(ValueError, match="read-only"):

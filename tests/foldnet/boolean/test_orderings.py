@@ -1,12 +1,9 @@
 """The orders of the cube's corners: the list, its length by another road, and orders met by chance."""
 
-from itertools import product
-
 import numpy as np
 import pytest
 
-from foldnet.boolean import cases
-from foldnet.boolean.functions import classes, corners, symmetries, tables
+from foldnet.boolean.functions import corners
 from foldnet.boolean.orderings import count_orderings, orderings, orders, search, tree
 
 A009997 = {1: 1, 2: 1, 3: 2, 4: 14, 5: 516, 6: 124187}
@@ -65,49 +62,3 @@ def test_the_far_half_mirrors_the_near_one():
 def test_seven_inputs_are_refused_with_their_number():
     with pytest.raises(ValueError, match="214,580,603"):
         orderings(7)
-
-
-# ---- the dissertation's cases ------------------------------------------------------------------------------------------------
-
-
-def test_the_printed_cases_leave_four_inputs_open():
-    for n, sizes in [(3, [1, 1]), (4, [4, 3, 1, 2, 3, 1])]:
-        _, count = np.unique(cases.case(orderings(n)), axis=0, return_counts=True)
-        assert count.tolist() == sizes
-    open_question = np.array([[3, 5, 6, 7], [3, 5, 7, 9]])  # w_4 below and above w_1 + w_2
-    assert np.array_equal(*cases.case(open_question))
-    order = np.argsort(open_question @ corners(4, low=0).T, axis=1)
-    assert not np.array_equal(*order)
-
-
-def test_thirteen_of_seventy_two_choices_are_right():
-    t = tables(classes(4), 4)
-    fewest = cases.fewest_by_weights(t, orderings(4))
-    exact = fewest.min(1)
-    assert np.bincount(exact).tolist() == [1, 14, 63, 93, 49, 2]
-    case = np.unique(cases.case(orderings(4)), axis=0, return_inverse=True)[1].ravel()
-    got = np.array([fewest[:, list(c)].min(1) for c in product(*(np.flatnonzero(case == k) for k in range(6)))])
-    assert len(got) == 72
-    assert (got == exact).all(1).sum() == 13
-    assert (got.max(1) == 6).sum() == 36
-
-
-def test_the_cases_tell_equal_from_between():
-    assert cases.case([0, 0, 0]).tolist() == [0, 0, 0]
-    assert cases.case([1, 1, 2]).tolist() == [1, 0, 2]
-    assert cases.case([1, 2, 3]).tolist() == [1, 1, 2]
-    assert cases.case([2, 3, 4]).tolist() == [1, 1, 1]
-    assert cases.case([1, 2, 4]).tolist() == [1, 1, 3]
-    with pytest.raises(ValueError, match="0 <= w_1"):
-        cases.case([2, 1])
-
-
-def test_the_algorithm_as_printed_is_right_on_three_inputs():
-    wrong = [f for f in range(256) if f % 17 == 0 and cases.swaps_as_printed(f, 3) != _brute(f)]
-    assert wrong == []
-
-
-def _brute(f):
-    t = np.array([f >> k & 1 for k in range(7, -1, -1)])
-    along = t[symmetries(3).astype(int)][:, orders(3).astype(int)]
-    return (along[..., 1:] != along[..., :-1]).sum(-1).min()

@@ -11,14 +11,11 @@ from foldnet.boolean import pruning
 from foldnet.boolean.constructions import parity_network
 from foldnet.boolean.functions import corners, parity
 from foldnet.boolean.pruning import (
-    accuracy_at,
     choices,
     kept,
-    knee,
     padded,
     prune_deep,
     prune_wide,
-    smallest,
     solves,
     subnetworks,
     targets,
@@ -147,22 +144,6 @@ def test_what_does_not_fit_is_refused():
         choices(4, 5)
     with pytest.raises(ValueError, match="one output"):
         solves(ReLUNet.random((3, 4, 2)), parity(3))
-
-
-def test_what_a_curve_says_of_a_network_that_shrinks():
-    share = np.array([[1.0, 1.0], [0.5, 0.5], [0.25, 0.25], [0.125, 0.125]])
-    accuracy = np.array([[90.0, 92.0], [90.0, 92.0], [89.5, 91.5], [88.0, 90.0]])  # one point down a third of the way
-    assert knee(share, accuracy) == pytest.approx(25 * 2 ** (-1 / 3))
-    assert knee(share, accuracy, lost=5) == pytest.approx(12.5)
-    assert accuracy_at(25, share, accuracy).tolist() == pytest.approx([89.5, 91.5])
-    assert accuracy_at(12.5 * 2**0.5, share, accuracy).tolist() == pytest.approx([88.75, 90.75])
-
-
-def test_the_smallest_of_a_depth_is_the_most_frequent_of_the_smallest():
-    ends = ["2-3", "3-2", "3-2", "2-4", "2-2-2", "4"]
-    assert smallest(ends, 2) == [3, 2]
-    assert smallest(ends, 3) == [2, 2, 2]
-    assert smallest(ends, 4) == []
 
 
 def test_removals_are_drawn_in_proportion_to_one_over_their_loss(monkeypatch):

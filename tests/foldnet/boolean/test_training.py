@@ -78,22 +78,3 @@ def test_networks_begin_as_he_and_torch_have_it(biases):
         assert offsets[0].mean().item() == pytest.approx(0, abs=0.01)
     with pytest.raises(ValueError, match="biases are"):
         training.initial((5, 4, 1), (1,), biases="normal")
-
-
-def test_with_parity_is_xor_corner_by_corner():
-    for n in (4, 6):
-        x = functions.corners(n, low=0)
-        f = functions.table(406, 4)
-        expected = [f[int("".join(map(str, row[:4])), 2)] ^ (row.sum() % 2) for row in x]
-        assert training.with_parity(f, n).tolist() == expected
-    assert np.array_equal(training.with_parity(np.zeros(16), 7), functions.parity(7))
-    with pytest.raises(ValueError, match="no function of the first"):
-        training.with_parity(f, 3)
-
-
-def test_random_functions_are_fair_and_the_same_everywhere():
-    f = training.random_functions(10, 50)
-    assert f.shape == (50, 1024)
-    assert f.mean() == pytest.approx(0.5, abs=0.01)
-    assert np.array_equal(f, training.random_functions(10, 50))
-    assert not np.array_equal(f, training.random_functions(10, 50, seed=1))

@@ -1,0 +1,1 @@
+"""What single chapters of the book compute, one module a chapter."""
