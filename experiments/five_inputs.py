@@ -17,8 +17,8 @@ import numpy as np
 
 from foldbook import paths
 from foldbook.chapters import training
-from foldnet.boolean.functions import classes, tables
-from foldnet.boolean.training import LEAKY, attempts
+from foldnet.boolean.functions import npn_classes, truth_tables
+from foldnet.boolean.training import LEAKY, train_many
 
 from .runner import device, short
 
@@ -47,9 +47,9 @@ def cell(leak: float, width: int, depth: int, every: int, epochs: int, trials: i
     either end.
     """
     known = {name: column[::every] for name, column in table_of_measures().items()}
-    t = tables(known["number"], 5)
+    t = truth_tables(known["number"], 5)
     seed = 10_000 * width + 1000 * depth + (500 if leak else 0) + (250 if epochs == LONG else 0)
-    solved = attempts(t, width, depth, leak, trials, epochs, seed, device()).solved
+    solved = train_many(t, width, depth, leak, trials, epochs, seed, device()).solved
     count = solved.sum(1)
     result = {
         "mean": short(count.mean() / trials, 6),
@@ -84,13 +84,13 @@ def table_of_measures() -> dict[str, np.ndarray]:
     if not path.is_file():
         from foldnet.boolean.swaps import swaps
 
-        number = classes(5)
-        t = tables(number, 5)
+        number = npn_classes(5)
+        t = truth_tables(number, 5)
         path.parent.mkdir(parents=True, exist_ok=True)
         np.savez_compressed(path, number=number.astype(np.uint32), swaps=np.asarray(swaps(t), dtype=np.uint8))
     with np.load(path) as kept:
         known = dict(kept)
-    known |= training.measures(tables(known["number"], 5))
+    known |= training.measures(truth_tables(known["number"], 5))
     for column in known.values():
         column.setflags(write=False)
     return known

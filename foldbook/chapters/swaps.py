@@ -14,8 +14,8 @@ from itertools import combinations_with_replacement, permutations, product
 import numpy as np
 
 from foldnet import plots
-from foldnet.boolean.functions import corners, inputs_of, symmetries, table
-from foldnet.boolean.swaps import changes
+from foldnet.boolean.functions import corners, input_count, symmetries, truth_table
+from foldnet.boolean.swaps import class_changes
 
 # ---- the algorithm as printed (S2-alg-swaps) -------------------------------------------------------------------------------
 
@@ -54,7 +54,7 @@ def fewest_by_weights(tables: np.ndarray, weights: np.ndarray) -> np.ndarray:
 
     A projection on which two classes fall together does not count.
     """
-    n = inputs_of(tables)
+    n = input_count(tables)
     half = symmetries(n)[: len(symmetries(n)) // 2]  # negating all inputs reverses the order
     result = np.full((len(tables), len(weights)), 2**n)
     for k, w in enumerate(weights):
@@ -73,14 +73,14 @@ def swaps_as_printed(f, n: int | None = None, representatives: np.ndarray | None
 
     `representatives` holds weights `(cases, n)`, one for each case; by default the smallest whole numbers that are found.
     """
-    t = table(f, n)
-    n = inputs_of(t)
+    t = truth_table(f, n)
+    n = input_count(t)
     chosen = one_for_each_case(weak_orders(n, 2**n)) if representatives is None else representatives
     best = 2**n
     for permutation in permutations(range(n)):
         for signs in product((1, -1), repeat=n):
             for w in chosen:
-                found = int(changes(t, np.asarray(signs) * w[list(permutation)]))
+                found = int(class_changes(t, np.asarray(signs) * w[list(permutation)]))
                 if 0 <= found < best:
                     best = found
     return best
@@ -116,9 +116,9 @@ def cube_edges(n: int) -> np.ndarray:
 
 def draw_cube(ax, f, n: int | None = None, at: np.ndarray | None = None, title: str = "") -> None:
     """Draw a function on its cube: filled corners are 1, empty ones 0; `at` gives other places for the corners."""
-    t = table(f, n)
-    at = corner_places(inputs_of(t)) if at is None else at
-    for i, j in cube_edges(inputs_of(t)):
+    t = truth_table(f, n)
+    at = corner_places(input_count(t)) if at is None else at
+    for i, j in cube_edges(input_count(t)):
         ax.plot(*at[[i, j]].T, color="#b0b0b0", lw=1.0, zorder=1)
     _corners(ax, t, at)
     ax.set_aspect("equal")
@@ -129,8 +129,8 @@ def draw_cube(ax, f, n: int | None = None, at: np.ndarray | None = None, title: 
 
 def draw_projection(ax, f, weights, n: int | None = None, height: float = 0.0) -> None:
     """Draw the corners where a projection puts them, at one height."""
-    t = table(f, n)
-    where = corners(inputs_of(t)) @ np.asarray(weights, dtype=float)
+    t = truth_table(f, n)
+    where = corners(input_count(t)) @ np.asarray(weights, dtype=float)
     ax.plot([where.min(), where.max()], [height, height], color="#b0b0b0", lw=1.0, zorder=1)
     _corners(ax, t, np.stack([where, np.full(len(where), height)], axis=1))
 

@@ -11,7 +11,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from foldnet.boolean.functions import corners, degree, entropy, fourier, influence, influences, inputs_of, parity, table
+from foldnet.boolean.functions import (
+    corners,
+    degree,
+    fourier,
+    fourier_entropy,
+    influences,
+    input_count,
+    parity,
+    total_influence,
+    truth_table,
+)
 
 Z = 1.959964  # 95 % of a normal distribution lie within so many standard deviations
 
@@ -32,12 +42,12 @@ def at_least_once(rate, trials: int) -> np.ndarray:
 
 def measures(f, n: int | None = None) -> dict[str, np.ndarray]:
     """Degree, influence, entropy and the number of corners in the smaller class of each table, `(*batch,)`."""
-    t = table(f, n)
+    t = truth_table(f, n)
     ones = t.sum(-1, dtype=np.int64)
     return {
         "degree": degree(t),
-        "influence": influence(t),
-        "entropy": entropy(t),
+        "influence": total_influence(t),
+        "entropy": fourier_entropy(t),
         "balance": np.minimum(ones, t.shape[-1] - ones),
     }
 
@@ -45,7 +55,7 @@ def measures(f, n: int | None = None) -> dict[str, np.ndarray]:
 def spectrum(f, n: int | None = None) -> np.ndarray:
     """The share of the squared Fourier coefficients at each size of S, `(*batch, n + 1)`; the influence is its mean size."""
     squares = fourier(f, n) ** 2
-    sizes = corners(inputs_of(squares), low=0).sum(1)
+    sizes = corners(input_count(squares), low=0).sum(1)
     return np.stack([squares[..., sizes == k].sum(-1) for k in range(sizes.max() + 1)], axis=-1)
 
 
@@ -54,7 +64,7 @@ def difficulty_features(f, *more) -> np.ndarray:
 
     `f` are tables `(functions, 2**n)`. `more` are further measures, `(functions,)` each, such as swaps values.
     """
-    t = table(f)
+    t = truth_table(f)
     known, single = measures(t), np.sort(influences(t), axis=-1)
     columns = [*(np.asarray(m, dtype=float) for m in more), *(known[k].astype(float) for k in ("degree", "entropy", "balance"))]
     plain = np.column_stack([*columns, spectrum(t)[:, :-1], single])
@@ -110,10 +120,10 @@ def held_out(x, y, seed: int = 0, ridge: float = 1e-3) -> np.ndarray:
 
 def with_parity(f, n: int) -> np.ndarray:
     """Tables `(*batch, 2**n)` of f(x_1, ..., x_k) xor x_1 xor ... xor x_n, for f of k <= n inputs. (S2-find-xor-family)"""
-    t = table(f)
-    if inputs_of(t) > n:
-        raise ValueError(f"a function of {inputs_of(t)} inputs is no function of the first of {n}")
-    return np.repeat(t, 2 ** (n - inputs_of(t)), axis=-1) ^ parity(n)
+    t = truth_table(f)
+    if input_count(t) > n:
+        raise ValueError(f"a function of {input_count(t)} inputs is no function of the first of {n}")
+    return np.repeat(t, 2 ** (n - input_count(t)), axis=-1) ^ parity(n)
 
 
 def random_functions(n: int, count: int, seed: int = 0) -> np.ndarray:

@@ -11,21 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from itertools import pairwise, product
+from itertools import pairwise
 from math import prod
 
-from .exact import ExactNet, leak_of, rational, rationals
+from ._rational import leak_of, rationals, sign_of
+from .exact import ExactNet
 
 # ---- through points --------------------------------------------------------------------------------------------------------
-
-
-def slope_matrix(nodes: int, leak=0) -> list[list[Fraction]]:
-    """What the heights a of the nodes do to the slopes: `slope_i = sum_j M_ij a_j` right of the i-th kink. (S2-eq-A.14)
-
-    M_ij = 1 for j <= i, where node j is on, and the leak for j > i.
-    """
-    leak = leak_of(leak)
-    return [[Fraction(1) if j <= i else leak for j in range(nodes)] for i in range(nodes)]
 
 
 def interpolate(x: Sequence, y: Sequence, leak=0) -> ExactNet:
@@ -64,28 +56,6 @@ def separate(intervals: Sequence[Sequence], leak=0, first: int = 1, as_printed: 
 
 
 # ---- as many changes of sign as possible -------------------------------------------------------------------------------------
-
-
-def facings(width: int, leak=0) -> list[tuple[tuple[int, ...], list[Fraction]]]:
-    """The ways in which `width` nodes can face (1 right, -1 left) so that all width + 1 slopes alternate in sign.
-
-    With sizes |m_0|, ..., |m_w| of the slopes, a way of facing is one linear condition, `sum_i c_i |m_i| = 0`: it can be met by
-    positive numbers if some c_i are positive and some negative (or all are zero). Returns those ways, each with its c.
-    (S2-find-crossings)
-    """
-    if not 1 <= width <= 16:
-        raise ValueError(f"the ways to face are listed for 1 to 16 nodes; got {width}")
-    leak, found = leak_of(leak), []
-    for facing in product((1, -1), repeat=width):
-        c = [Fraction(0)] * (width + 1)
-        for i, way in enumerate(facing, 1):
-            if way > 0:
-                c[i], c[i - 1] = c[i] + (1 + leak), c[i - 1] - (1 + leak)
-        c[width], c[0] = c[width] - 1, c[0] + leak
-        c = [value * (-1) ** i for i, value in enumerate(c)]
-        if (min(c) < 0 < max(c)) or not any(c):
-            found.append((facing, c))
-    return found
 
 
 def most_changes(widths: Sequence[int] | int, leak=0) -> int:
@@ -166,18 +136,18 @@ def _zigzag(kinks, facing, sizes, zero: Fraction, sign: int, leak: Fraction) -> 
 # ---- waves --------------------------------------------------------------------------------------------------------------------
 
 
-def wave(width: int, leak=0) -> ExactNet:
-    """A triangle wave with `width` straight pieces of equal length that run between 0 and 1 on [0, 1], from 0. (S2-eq-A.21)"""
+def wave(width: int, leak=0, longest: bool = False) -> ExactNet:
+    """A triangle wave with `width` straight pieces of equal length that run between 0 and 1 on [0, 1], from 0. (S2-eq-A.21)
+
+    width: the number of nodes in the hidden layer.
+    leak: the slope of the nodes left of zero.
+    longest: as many pieces as the nodes allow, one more where they can, but unequally long.
+    """
+    leak = leak_of(leak)
     if width < 1:
         raise ValueError(f"a wave has at least one piece; got {width}")
-    return interpolate([Fraction(i, width) for i in range(width + 1)], [i % 2 for i in range(width + 1)], leak)
-
-
-def longest_wave(width: int, leak=0) -> ExactNet:
-    """A wave on [0, 1] with as many pieces between 0 and 1 as the nodes allow: one more than `wave`, but unequally long."""
-    leak = leak_of(leak)
-    if _sweeps(width, leak) == width:
-        return wave(width, leak)
+    if not longest or _sweeps(width, leak) == width:
+        return interpolate([Fraction(i, width) for i in range(width + 1)], [i % 2 for i in range(width + 1)], leak)
     facing, sizes = _alternating(width, leak)
     total = sum(1 / m for m in sizes)
     sizes = [m * total for m in sizes]
@@ -188,18 +158,19 @@ def longest_wave(width: int, leak=0) -> ExactNet:
 def deep_wave(widths: Sequence[int], leak=0, interval=(0, 1), longest: bool = False) -> ExactNet:
     """Waves composed, minus 1/2, on an interval: the product of the widths is the number of sign changes there. (S2-thm-3.3.3)
 
-    With `longest` each layer folds once more where it can (`longest_wave`), and the places are no longer equally spaced.
+    widths: the widths of the hidden layers.
+    leak: the slope of the nodes left of zero.
+    interval: (start, end) of the interval on which the wave runs.
+    longest: each layer folds once more where it can, and the places are no longer equally spaced.
     """
     a, b = rationals(interval, "an interval (start, end)")
     if not a < b:
         raise ValueError(f"an interval (start, end) with start < end is needed; got ({a}, {b})")
     if not widths:
         raise ValueError("at least one hidden layer is needed")
-    make = longest_wave if longest else wave
-    net = make(widths[0], leak)
-    for w in widths[1:]:
-        net = net.then(make(w, leak))
-    return _shifted(net, -Fraction(1, 2)).before([1 / (b - a)], -a / (b - a))
+    net = _folds(widths, leak, longest)
+    lower = ExactNet(net.weights, (*net.biases[:-1], (net.biases[-1][0] - Fraction(1, 2),)), net.leak)
+    return lower.before([1 / (b - a)], -a / (b - a))
 
 
 def parity_line(n: int, widths: Sequence[int], leak=0) -> ExactNet:
@@ -217,25 +188,15 @@ def parity_line(n: int, widths: Sequence[int], leak=0) -> ExactNet:
     return net.before([Fraction(1, most)])
 
 
-def _folds(widths: Sequence[int], leak) -> ExactNet:
-    net = wave(widths[0], leak)
+def _folds(widths: Sequence[int], leak, longest: bool = False) -> ExactNet:
+    """One wave after the other."""
+    net = wave(widths[0], leak, longest)
     for w in widths[1:]:
-        net = net.then(wave(w, leak))
+        net = net.then(wave(w, leak, longest))
     return net
-
-
-def _shifted(net: ExactNet, by: Fraction) -> ExactNet:
-    return ExactNet(net.weights, (*net.biases[:-1], (net.biases[-1][0] + by,)), net.leak)
 
 
 def _increasing(values: Sequence[Fraction], what: str) -> None:
     for i, (s, t) in enumerate(pairwise(values), 1):
         if s >= t:
             raise ValueError(f"{what} are needed in increasing order, without duplicates; number {i} is {s}, the next is {t}")
-
-
-def sign_of(first) -> int:
-    """The first sign of a function, 1 or -1; anything else is refused."""
-    if rational(first) not in (-1, 1):
-        raise ValueError(f"the first sign is 1 or -1; got {first}")
-    return int(first)

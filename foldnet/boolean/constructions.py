@@ -2,8 +2,8 @@
 
 (boolean/capacity)
 
->>> from foldnet.boolean.constructions import layered_minterms, wrong_corners
->>> wrong_corners(layered_minterms([0, 1, 1, 0]), [0, 1, 1, 0]).tolist()
+>>> from foldnet.boolean.constructions import minterm_network, wrong_corners
+>>> wrong_corners(minterm_network([0, 1, 1, 0]), [0, 1, 1, 0]).tolist()
 0
 """
 
@@ -17,15 +17,16 @@ import numpy as np
 import torch
 
 from ..nets import ReLUNet
-from .capacity import parity_line, sign_of
-from .exact import ExactNet, leak_of, rational, rationals
-from .functions import corners, inputs_of, table
+from ._rational import leak_of, rational, rationals, sign_of
+from .capacity import parity_line
+from .exact import ExactNet
+from .functions import corners, input_count, truth_table
 
 
 def wrong_corners(net: ReLUNet, f) -> np.ndarray:
     """At how many corners of the cube a network (or each of a batch, `(*batch,)`) has not the sign of `f`; zero is wrong."""
-    t = table(f)
-    values = net(torch.as_tensor(corners(inputs_of(t), low=0), dtype=net.dtype))[..., 0].detach().cpu().numpy()
+    t = truth_table(f)
+    values = net(torch.as_tensor(corners(input_count(t), low=0), dtype=net.dtype))[..., 0].detach().cpu().numpy()
     return (np.sign(values) != 2 * t.astype(int) - 1).sum(-1)
 
 
@@ -47,14 +48,14 @@ def dnf_network(clauses: Sequence[Sequence[int]], n: int) -> ReLUNet:
     return ReLUNet([weights, torch.ones(1, len(clauses))], [biases, torch.tensor([-0.5])])
 
 
-def layered_minterms(f, layers: int = 1) -> ReLUNet:
+def minterm_network(f, layers: int = 1) -> ReLUNet:
     """ReLU networks of width n + 2^(n-1)/layers + 1 for a function or a batch of tables. (S2-find-mingard-width)
 
     Each layer hands on the n inputs, adds up the minterms that the layer before it found, and looks for 2^(n-1)/layers further
     ones; of a function that is mostly true, the false minterms. All weights are whole numbers or halves: float64 is exact.
     """
-    t = table(f).astype(np.int64)
-    n = inputs_of(t)
+    t = truth_table(f).astype(np.int64)
+    n = input_count(t)
     half = 2 ** (n - 1)
     if layers < 1 or half % layers:
         raise ValueError(f"the number of layers divides 2**(n - 1) = {half}; got {layers}")
@@ -85,7 +86,7 @@ def layered_minterms(f, layers: int = 1) -> ReLUNet:
 # ---- width two ---------------------------------------------------------------------------------------------------------------
 
 
-def narrow(zeros: Sequence, start=0, leak=0, first: int = 1) -> ExactNet:
+def width_two_with_changes(zeros: Sequence, start=0, leak=0, first: int = 1) -> ExactNet:
     """Width two, s - 1 layers (but at least one): a network of one input that changes sign on [start, oo) exactly at s places.
 
     `first`, 1 or -1, is its sign at the start. One node of each layer hands x on, the other folds the last ray over a line: the
@@ -137,12 +138,12 @@ def _turns(zeros: Sequence[Fraction], ray: tuple[Fraction, Fraction]):
         yield ray
 
 
-def narrow_network(f, leak=0) -> ExactNet:
-    """Any Boolean function at width two: its inputs read as a binary number, then `narrow`. (S2-find-width2-universal)"""
-    t = table(f)
+def width_two_network(f, leak=0) -> ExactNet:
+    """A network of width two for any Boolean function: its inputs are read as one binary number. (S2-find-width2-universal)"""
+    t = truth_table(f)
     changes = np.flatnonzero(np.diff(t.astype(int)))
     zeros = [Fraction(2 * int(k) + 1, 2) for k in changes]
-    return narrow(zeros, 0, leak, 1 if t[0] else -1).before([2**k for k in range(inputs_of(t) - 1, -1, -1)])
+    return width_two_with_changes(zeros, 0, leak, 1 if t[0] else -1).before([2**k for k in range(input_count(t) - 1, -1, -1)])
 
 
 # ---- parity ------------------------------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from math import comb, lcm, prod
 import numpy as np
 
 from ..nets import ReLUNet
-from .exact import ExactNet, rational
+from .exact import ExactNet
 
 # ---- how many regions ------------------------------------------------------------------------------------------------------
 
@@ -108,7 +108,7 @@ def with_whole_weights(net: ExactNet) -> tuple[ExactNet, int]:
     is D^L. (S2-find-rational-to-integer)
     """
     parts = [v for w in net.weights for row in w for v in row] + [v for b in net.biases for v in b]
-    D = lcm(*(rational(v).denominator for v in parts))
+    D = lcm(*(v.denominator for v in parts))
     weights = tuple(tuple(tuple(D * v for v in row) for row in w) for w in net.weights)
     biases = tuple(tuple(D ** (layer + 1) * v for v in b) for layer, b in enumerate(net.biases))
     return ExactNet(weights, biases, net.leak), D ** len(net.weights)

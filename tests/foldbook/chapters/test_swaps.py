@@ -9,8 +9,8 @@ from scipy.spatial.distance import pdist, squareform
 
 from foldbook.chapters import swaps
 from foldnet import plots
-from foldnet.boolean.functions import classes, corners, symmetries, tables
-from foldnet.boolean.orderings import orderings, orders
+from foldnet.boolean.functions import corners, npn_classes, symmetries, truth_tables
+from foldnet.boolean.orderings import corner_orders, ordering_weights
 
 
 def lines(ax) -> list[np.ndarray]:
@@ -91,7 +91,7 @@ def test_a_projection_puts_corners_on_one_line(ax):
 
 def test_the_printed_cases_leave_four_inputs_open():
     for n, sizes in [(3, [1, 1]), (4, [4, 3, 1, 2, 3, 1])]:
-        _, count = np.unique(swaps.case_codes(orderings(n)), axis=0, return_counts=True)
+        _, count = np.unique(swaps.case_codes(ordering_weights(n)), axis=0, return_counts=True)
         assert count.tolist() == sizes
     open_question = np.array([[3, 5, 6, 7], [3, 5, 7, 9]])  # w_4 below and above w_1 + w_2
     assert np.array_equal(*swaps.case_codes(open_question))
@@ -100,11 +100,11 @@ def test_the_printed_cases_leave_four_inputs_open():
 
 
 def test_thirteen_of_seventy_two_choices_are_right():
-    t = tables(classes(4), 4)
-    fewest = swaps.fewest_by_weights(t, orderings(4))
+    t = truth_tables(npn_classes(4), 4)
+    fewest = swaps.fewest_by_weights(t, ordering_weights(4))
     exact = fewest.min(1)
     assert np.bincount(exact).tolist() == [1, 14, 63, 93, 49, 2]
-    case = np.unique(swaps.case_codes(orderings(4)), axis=0, return_inverse=True)[1].ravel()
+    case = np.unique(swaps.case_codes(ordering_weights(4)), axis=0, return_inverse=True)[1].ravel()
     got = np.array([fewest[:, list(c)].min(1) for c in product(*(np.flatnonzero(case == k) for k in range(6)))])
     assert len(got) == 72
     assert (got == exact).all(1).sum() == 13
@@ -128,5 +128,5 @@ def test_the_algorithm_as_printed_is_right_on_three_inputs():
 
 def _brute(f):
     t = np.array([f >> k & 1 for k in range(7, -1, -1)])
-    along = t[symmetries(3).astype(int)][:, orders(3).astype(int)]
+    along = t[symmetries(3).astype(int)][:, corner_orders(3).astype(int)]
     return (along[..., 1:] != along[..., :-1]).sum(-1).min()

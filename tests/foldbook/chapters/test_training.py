@@ -47,13 +47,13 @@ def test_the_ceiling_is_what_the_truth_itself_reaches():
 
 
 def test_measures_and_spectrum():
-    f = functions.tables(functions.classes(4), 4)
+    f = functions.truth_tables(functions.npn_classes(4), 4)
     known, levels = training.measures(f), training.spectrum(f)
     assert levels.sum(1) == pytest.approx(np.ones(222), abs=1e-12)
     assert levels @ np.arange(5) == pytest.approx(known["influence"], abs=1e-12)
     assert known["degree"].tolist() == [max(k for k in range(5) if row[k] > 0) for row in levels]
     assert known["balance"].tolist() == [min(t.sum(), 16 - t.sum()) for t in f.astype(int)]
-    assert np.array_equal(known["entropy"], functions.entropy(f))
+    assert np.array_equal(known["entropy"], functions.fourier_entropy(f))
 
 
 def test_held_out_is_ridge_on_the_other_half():
@@ -70,7 +70,7 @@ def test_held_out_is_ridge_on_the_other_half():
 
 
 def test_features_hold_the_measures():
-    f = functions.tables(functions.classes(4), 4)
+    f = functions.truth_tables(functions.npn_classes(4), 4)
     x = training.difficulty_features(f, np.arange(222) % 6)
     for known in (training.measures(f)["influence"], training.measures(f)["entropy"]):
         found = x @ np.linalg.lstsq(x, known, rcond=None)[0]
@@ -88,7 +88,7 @@ def test_ranks_do_not_hang_on_the_unit(scale):
 def test_with_parity_is_xor_corner_by_corner():
     for n in (4, 6):
         x = functions.corners(n, low=0)
-        f = functions.table(406, 4)
+        f = functions.truth_table(406, 4)
         expected = [f[int("".join(map(str, row[:4])), 2)] ^ (row.sum() % 2) for row in x]
         assert training.with_parity(f, n).tolist() == expected
     assert np.array_equal(training.with_parity(np.zeros(16), 7), functions.parity(7))

@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 
 from foldnet.boolean.constructions import (
     dnf_network,
-    layered_minterms,
-    narrow,
-    narrow_network,
+    minterm_network,
     parity_network,
+    width_two_network,
+    width_two_with_changes,
     wrong_corners,
 )
-from foldnet.boolean.exact import line
-from foldnet.boolean.functions import corners, parity, tables
+from foldnet.boolean.exact import exact_spline
+from foldnet.boolean.functions import corners, parity, truth_tables
 
 literals = st.integers(1, 6).flatmap(lambda i: st.sampled_from([i, -i]))
 
@@ -33,8 +33,8 @@ def test_a_normal_form_is_its_network(clauses):
 
 @pytest.mark.parametrize(("n", "layers"), [(1, 1), (2, 1), (2, 2), (3, 1), (3, 2), (3, 4)])
 def test_layers_of_minterms_compute_every_function(n, layers):
-    every = tables(np.arange(2**2**n), n)
-    nets = layered_minterms(every, layers)
+    every = truth_tables(np.arange(2**2**n), n)
+    nets = minterm_network(every, layers)
     assert set(nets.sizes[1:-1]) == {n + 2 ** (n - 1) // layers + 1}
     assert len(nets.sizes) == layers + 2
     assert wrong_corners(nets, every).tolist() == [0] * len(every)
@@ -45,7 +45,7 @@ def test_layers_of_minterms_compute_every_function(n, layers):
 @given(st.integers(1, 5), st.integers(0, 2**32 - 1), st.sampled_from([F(0), F(1, 10), F(1, 2)]))
 def test_width_two_computes_every_function(n, seed, leak):
     t = np.random.default_rng(seed).integers(0, 2, 2**n)
-    net = narrow_network(t, leak)
+    net = width_two_network(t, leak)
     assert all((net(c) > 0) == bool(v) and net(c) != 0 for c, v in zip(corners(n, low=0).tolist(), t))
     changes = int((np.diff(t) != 0).sum())
     assert net.sizes == (n, *[2] * max(1, changes - 1), 1)
@@ -57,8 +57,8 @@ def test_width_two_computes_every_function(n, seed, leak):
     st.lists(st.fractions(0, 50, max_denominator=1000), min_size=1, max_size=8, unique=True).map(sorted), st.sampled_from([1, -1])
 )
 def test_width_two_changes_sign_anywhere(zeros, first):
-    net = narrow(zeros, start=-1, leak=F(1, 5), first=first)
-    assert [z for z in line(net).changes() if z > -1] == zeros
+    net = width_two_with_changes(zeros, start=-1, leak=F(1, 5), first=first)
+    assert [z for z in exact_spline(net).sign_changes() if z > -1] == zeros
     assert net(-1) * first > 0
 
 
@@ -74,10 +74,10 @@ def test_parity_on_every_corner(n, widths):
     [
         (lambda: dnf_network([], 3), "at least one clause"),
         (lambda: dnf_network([(1, -4)], 3), "literals from 1 to 3"),
-        (lambda: layered_minterms("0110", 3), "divides"),
-        (lambda: narrow([1, 1]), "duplicates"),
-        (lambda: narrow([-1]), "right of the start"),
-        (lambda: narrow([1], first=0), "1 or -1; got 0"),
+        (lambda: minterm_network("0110", 3), "divides"),
+        (lambda: width_two_with_changes([1, 1]), "duplicates"),
+        (lambda: width_two_with_changes([-1]), "right of the start"),
+        (lambda: width_two_with_changes([1], first=0), "1 or -1; got 0"),
         (lambda: parity_network(5, (2, 2)), "1 to 4 bits"),
     ],
 )
@@ -87,6 +87,6 @@ def test_bad_input_gets_one_sentence(act, sentence):
 
 
 def test_a_batch_of_functions_has_a_count_each():
-    every = tables(np.arange(16), 2)
-    assert wrong_corners(layered_minterms(every), every).shape == (16,)
-    assert torch.is_tensor(layered_minterms("0110").weights[0])
+    every = truth_tables(np.arange(16), 2)
+    assert wrong_corners(minterm_network(every), every).shape == (16,)
+    assert torch.is_tensor(minterm_network("0110").weights[0])
