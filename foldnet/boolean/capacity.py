@@ -21,7 +21,12 @@ from .exact import ExactNet
 
 
 def interpolate(x: Sequence, y: Sequence, leak=0) -> ExactNet:
-    """One hidden layer of k - 1 nodes through the k points (x_i, y_i), with kinks at x_1, ..., x_{k-1}. (S2-lem-A.2.1)"""
+    """One hidden layer of k - 1 nodes through the k points (x_i, y_i), with kinks at x_1, ..., x_{k-1}. (S2-lem-A.2.1)
+
+    x: the k points, in increasing order.
+    y: the values there.
+    leak: the slope of the nodes left of zero.
+    """
     x, y, leak = rationals(x, "a list of points"), rationals(y, "a list of values"), leak_of(leak)
     if len(x) != len(y) or len(x) < 2:
         raise ValueError(f"at least two points, each with a value, are needed; got {len(x)} points and {len(y)} values")
@@ -34,10 +39,13 @@ def interpolate(x: Sequence, y: Sequence, leak=0) -> ExactNet:
 
 
 def separate(intervals: Sequence[Sequence], leak=0, first: int = 1, as_printed: bool = False) -> ExactNet:
-    """k - 1 nodes with the right sign on k intervals (start, end) of alternating class; `first` is the sign of the first.
+    """One hidden layer of k - 1 nodes whose sign alternates on k intervals; it is zero halfway between them. (S2-thm-3.3.2)
 
-    The network is zero halfway between neighbours. `as_printed` puts the first kink in the middle of the first interval, as the
-    dissertation does, which can fail for a leaky ReLU; otherwise it stands at its left end. (S2-thm-3.3.2, S2-proof-A.2)
+    intervals: pairs (start, end) in increasing order.
+    leak: the slope of the nodes left of zero.
+    first: the sign on the first interval, 1 or -1.
+    as_printed: put the first kink in the middle of the first interval, as the dissertation does, and not at its left end. For a
+        leaky ReLU this can fail. (S2-proof-A.2)
     """
     pairs = [rationals(i, "an interval (start, end)") for i in intervals]
     if len(pairs) < 2 or any(len(p) != 2 or p[0] > p[1] for p in pairs):
@@ -80,7 +88,9 @@ def least_width(changes: int, leak=0) -> int:
 def with_changes(zeros: Sequence, leak=0, first: int = 1) -> ExactNet:
     """The smallest network of one hidden layer that changes sign exactly at the given places. (S2-find-crossings)
 
-    `first` is the sign left of all of them.
+    zeros: the places, in increasing order.
+    leak: the slope of the nodes left of zero.
+    first: the sign left of all of them, 1 or -1.
     """
     zeros, leak, sign = rationals(zeros, "a list of places"), leak_of(leak), sign_of(first)
     if not zeros:
@@ -176,8 +186,11 @@ def deep_wave(widths: Sequence[int], leak=0, interval=(0, 1), longest: bool = Fa
 def parity_line(n: int, widths: Sequence[int], leak=0) -> ExactNet:
     """A network of one input whose sign at 0, 1, ..., n is -, +, -, ...: parity as a function of the number of ones.
 
-    Waves in all layers but the last, which changes sign as often as it can, at equal distances. That serves for
-    n <= w_1 ... w_{l-1} most_changes(w_l), at least the product of the widths. (S2-thm-3.3.4)
+    Waves in all layers but the last, which changes sign as often as it can, at equal distances. (S2-thm-3.3.4)
+
+    n: the number of bits, at most w_1 ... w_{l-1} most_changes(w_l), which is at least the product of the widths.
+    widths: the widths of the hidden layers.
+    leak: the slope of the nodes left of zero.
     """
     most = prod(widths[:-1]) * most_changes(widths[-1], leak) if widths else 0
     if not 1 <= n <= most:

@@ -89,9 +89,13 @@ def minterm_network(f, layers: int = 1) -> ReLUNet:
 def width_two_with_changes(zeros: Sequence, start=0, leak=0, first: int = 1) -> ExactNet:
     """Width two, s - 1 layers (but at least one): a network of one input that changes sign on [start, oo) exactly at s places.
 
-    `first`, 1 or -1, is its sign at the start. One node of each layer hands x on, the other folds the last ray over a line: the
-    maximum or the minimum of the two. Each turn is at least as high or low as the ones before it, so that nothing else is
-    folded. (S2-find-width2-universal)
+    One node of each layer hands x on, the other folds the last ray over a line: the maximum or the minimum of the two. Each turn
+    is at least as high or low as the ones before it, so that nothing else is folded. (S2-find-width2-universal)
+
+    zeros: the places, in increasing order, right of the start.
+    start: where the half-line begins.
+    leak: the slope of the nodes left of zero.
+    first: the sign at the start, 1 or -1.
     """
     start, leak, zeros, sign = rational(start), leak_of(leak), rationals(zeros, "a list of places"), Fraction(sign_of(first))
     if any(s >= t for s, t in pairwise((start, *zeros))):
@@ -150,5 +154,10 @@ def width_two_network(f, leak=0) -> ExactNet:
 
 
 def parity_network(n: int, widths: Sequence[int], leak=0) -> ExactNet:
-    """A network of n inputs for parity, for n up to the product of the widths and a little beyond. (S2-thm-3.3.4)"""
+    """A network for the parity of n digits 0 and 1. (S2-thm-3.3.4)
+
+    n: the number of inputs, up to the product of the widths and a little beyond: see `parity_line`.
+    widths: the widths of the hidden layers.
+    leak: the slope of the nodes left of zero.
+    """
     return parity_line(n, widths, leak).before([1] * n)

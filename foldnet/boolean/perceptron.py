@@ -48,9 +48,13 @@ class PerceptronRun:
 
 
 def train_perceptron(x, t, rate: float = 0.5, start=None, most_passes: int = 1000) -> PerceptronRun:
-    """The perceptron convergence algorithm on samples `x`, `(n, d)`, with classes `t` of 1 and -1, from weights 0 or `start`.
+    """The perceptron convergence algorithm: a mistake moves the weights, bias last, by `rate * (t - f(x))` times (x, 1).
 
-    The samples take turns; at a mistake the weights and the bias move by `rate * (t - f(x))` times the sample and 1.
+    x: the samples, `(n, d)`.
+    t: their classes, 1 or -1, `(n,)`.
+    rate: the learning rate.
+    start: the weights at the beginning, the bias last; zeros if not given.
+    most_passes: after so many passes through the samples it stops.
     """
     z, t = _augmented(x, t)
     w = np.zeros(z.shape[1]) if start is None else np.array(start, dtype=float)
@@ -134,10 +138,13 @@ class Separation:
 
 
 def find_separation(features, positive, strict: bool = False) -> Separation:
-    """Whether weights give `features @ w >= 0` where `positive` and `< 0` elsewhere; `strict` asks for `> 0` as well.
+    """Weights with `features @ w >= 0` where `positive` and `< 0` elsewhere, or a proof that there are none.
 
-    `features` are whole numbers `(n, k)`, `positive` booleans `(n,)`. No bias is added: for one, give a column of ones. A linear
-    program finds the answer, and whole numbers prove it: one that they do not bear out raises.
+    A linear program finds the answer, and whole numbers prove it: one that they do not bear out raises.
+
+    features: whole numbers `(n, k)`. No bias is added: for one, give a column of ones.
+    positive: booleans `(n,)`.
+    strict: ask for `> 0` where `positive`.
     """
     from scipy.optimize import linprog
 
@@ -185,7 +192,7 @@ def subsets(n: int, most: int | None = None) -> list[tuple[int, ...]]:
 
 
 def mask_features(n: int, of: Sequence[tuple[int, ...]] | None = None) -> np.ndarray:
-    """The features `prod(x[i] for i in s)` at all strings of n bits, `(2**n, len(of))`, for the sets `of` (default: all)."""
+    """The features `prod(x[i] for i in s)` at all strings of n bits, `(2**n, len(of))`, for the sets s in `of` (default: all)."""
     x = corners(n, low=0)
     return np.stack([x[:, list(s)].prod(1) for s in (subsets(n) if of is None else of)], axis=1)
 

@@ -57,9 +57,14 @@ def solves(net: ReLUNet, f) -> Tensor:
 
 
 def train_on(net: ReLUNet, f, epochs: int = EPOCHS, until: float | None = None, every: int | None = None, lr: float = LR) -> Fit:
-    """Train every network on `f` as Section 3.4 of the dissertation does: Adam, rate 0.025, binary cross-entropy with logits.
+    """Train every network on a Boolean function: Adam on the binary cross-entropy with logits, inputs -1 and 1.
 
-    A mean loss below log 2 / 2^n leaves no corner wrong, so `until` may end the training of a network that is sure to solve it.
+    net: one network or a batch.
+    f: the function, as `truth_table` takes it.
+    epochs: passes over all corners; the rate and the number of them are those of Section 3.4 of the dissertation.
+    until: a network whose loss is so small stops. A mean loss below log 2 / 2^n leaves no corner wrong.
+    every: the loss is recorded every so many epochs; by default at the ends.
+    lr: the learning rate.
     """
     x, y = _targets(f, net)
     return fit(net, x, y, loss="bce", lr=lr, epochs=epochs, until=until, every=every or max(1, epochs), progress=False)
@@ -69,9 +74,11 @@ def train_on(net: ReLUNet, f, epochs: int = EPOCHS, until: float | None = None, 
 
 
 def keep_neurons(net: ReLUNet, layer: int, neurons) -> ReLUNet:
-    """The network with these neurons of a hidden layer alone: `(k,)`, or `(..., k)` for many choices, new axes of the batch.
+    """The network with only some neurons of a hidden layer.
 
-    A batch `(*batch,)` and choices `(..., k)` make networks `(*batch, ...)`.
+    net: one network or a batch `(*batch,)`.
+    layer: the hidden layer, counted from 0.
+    neurons: which of them stay, `(k,)`, or many choices `(..., k)`, which make networks `(*batch, ...)`.
     """
     hidden = len(net.weights) - 1
     if not 0 <= layer < hidden:
@@ -136,7 +143,12 @@ def prune_wide(nets: Sequence[ReLUNet], f, epochs: int = EPOCHS, until: float = 
 
     Subsets of 1, 2, ... neurons are taken from the network as it is, trained, and judged; the first width with a success ends
     the search. `(width, successes, tried)` for each network, `tried` counting all subnetworks that were trained, with zeros for
-    the other two if not even the whole network succeeds. The networks may differ in width. (S2-alg-prune-wide)
+    the other two if not even the whole network succeeds. (S2-alg-prune-wide)
+
+    nets: the networks, which may differ in width.
+    f: the function, as `truth_table` takes it.
+    epochs, until: how long a subnetwork is trained, as in `train_on`.
+    at_once: so many subnetworks are trained together at most.
     """
     found: list[tuple] = [(0, 0, 0)] * len(nets)
     for width in range(1, max(net.sizes[1] for net in nets) + 1):
@@ -174,9 +186,13 @@ class Pruning:
 def prune_deep(nets: Sequence[ReLUNet], f, epochs: Sequence[int] = (100, EPOCHS), seed: int = 0) -> list[Pruning]:
     """Remove neurons one by one while some removal, followed by training, leaves a network that solves `f`. (S2-alg-prune-deep)
 
-    Each network tries the removal of each of its neurons and trains what is left for `epochs[0]` epochs; if none succeeds it
-    tries with `epochs[1]`, and so on, and stops if none ever does. A removal that succeeds has the score 1 / loss; one of them is
-    drawn with probability proportional to its score. The last neuron of a layer goes with its layer: `remove_layer`.
+    A removal that succeeds has the score 1 / loss; one of them is drawn with probability proportional to its score. The last
+    neuron of a layer goes with its layer: `remove_layer`.
+
+    nets: the networks, which may differ in width and depth.
+    f: the function, as `truth_table` takes it.
+    epochs: each removal is tried and trained for `epochs[0]` epochs; if none succeeds, for `epochs[1]`, and so on.
+    seed: of the draws among the removals that succeed.
     """
     states = [Pruning(net, [net.sizes[1:-1]]) for net in nets]
     rng = np.random.default_rng(seed)

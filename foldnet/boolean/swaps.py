@@ -29,10 +29,12 @@ class Witness:
 
 
 def class_changes(f, weights, n: int | None = None) -> np.ndarray | int:
-    """How often the class changes along projections, an int or `(*batch,)` for weights `(*batch, n)`.
+    """How often the class changes along projections, or -1 where corners of two classes fall together.
 
-    Corners that fall together must agree; where they do not, the projection is none of the set W and the result is -1.
-    Sums are compared as they are, so give whole numbers where corners may fall together: 0.1 + 0.2 is not 0.3 in floats.
+    f: one function, as `truth_table` takes it.
+    weights: the direction of the line, `(n,)`, or many, `(*batch, n)`. Sums are compared as they are, so give whole numbers
+        where corners may fall together: 0.1 + 0.2 is not 0.3 in floats.
+    n: the number of inputs, needed where f is a number.
     """
     t = truth_table(f, n)
     weights = np.asarray(weights)
@@ -49,7 +51,12 @@ def class_changes(f, weights, n: int | None = None) -> np.ndarray | int:
 
 
 def swaps(f, n: int | None = None, threads: int | None = None) -> np.ndarray | int:
-    """The swaps value of a function of at most six inputs, or of each table of a batch, `(*batch,)`. (S2-def-swaps)"""
+    """The swaps value of a function of at most six inputs, or of each table of a batch, `(*batch,)`. (S2-def-swaps)
+
+    f: a function or a batch, as `truth_table` takes it.
+    n: the number of inputs, needed where f is a number.
+    threads: how many threads share the work; by default those of numba.
+    """
     t = truth_table(f, n)
     n = input_count(t)
     _check_exact(n)
@@ -68,7 +75,7 @@ def count_best_orders(f, n: int | None = None, threads: int | None = None) -> tu
     """The swaps value of a function of at most five inputs, or of a batch, and along how many orders it is attained, `(*batch,)`.
 
     The orders are those of all projections without ties, an order and its reverse counted once: 990,720 for five inputs. A
-    projection with ties that attains the value lies at the border of some that are counted.
+    projection with ties that attains the value lies at the border of some that are counted. Arguments as in `swaps`.
     """
     t = truth_table(f, n)
     n = input_count(t)
@@ -105,7 +112,13 @@ def _over_symmetries(t: np.ndarray, threads: int | None = None) -> np.ndarray:
 
 
 def fewest_changes(tables: np.ndarray, maps: np.ndarray, order: np.ndarray, threads: int | None = None) -> np.ndarray:
-    """For each of the tables `(k, 2**n)` the fewest changes over all orders, each under all maps of the corners, `(k,)`."""
+    """The fewest changes of class of each table over given orders of the corners, `(k,)`.
+
+    tables: truth tables, `(k, 2**n)`.
+    maps: maps of the corners that are applied to each order, such as rows of `symmetries(n)`.
+    order: orders of the corners, such as rows of `corner_orders(n)`.
+    threads: how many threads share the work; by default those of numba.
+    """
     return _walked(tables, maps, order, threads, False)[0]
 
 
@@ -135,7 +148,13 @@ def _walked(tables: np.ndarray, maps: np.ndarray, order: np.ndarray, threads: in
 
 
 def swaps_at_most(f, n: int | None = None, projections: int = 10_000, seed: int = 0) -> int:
-    """An upper bound for any n: the fewest changes along `projections` random directions."""
+    """An upper bound on the swaps value for any n: the fewest changes along random directions.
+
+    f: one function, as `truth_table` takes it.
+    n: the number of inputs, needed where f is a number.
+    projections: how many directions are drawn.
+    seed: of the draw.
+    """
     t = truth_table(f, n)
     if projections < 1:
         raise ValueError(f"a bound needs at least one projection; got {projections}")
@@ -149,7 +168,7 @@ def swaps_at_most(f, n: int | None = None, projections: int = 10_000, seed: int 
 
 
 def swaps_at_least(f, n: int | None = None) -> np.ndarray | int:
-    """A lower bound for any n, `(*batch,)`: total influence over that of the majority, rounded up.
+    """A lower bound on the swaps value for any n, `(*batch,)`: total influence over that of the majority, rounded up.
 
     Each cut of the line is a threshold function, and none has more influence than the majority.
     """

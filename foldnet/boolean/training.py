@@ -45,9 +45,14 @@ class TrainingOutcome:
 def initial_networks(
     sizes: Sequence[int], batch: Sequence[int], leak: float = LEAKY, seed: int = 0, device: str = "cpu", biases: str = "torch"
 ) -> ReLUNet:
-    """Random networks in single precision: He's normal weights, biases uniform as torch.nn.Linear has them, or `"zero"`.
+    """Random networks in single precision with He's normal weights.
 
-    The source does not say how the biases begin. On the CPU the numbers are the same on every machine; a GPU draws its own.
+    sizes: the widths of the layers, inputs first.
+    batch: how many networks, as a shape.
+    leak: the slope of the nodes left of zero.
+    seed: on the CPU it gives the same numbers on every machine; a GPU draws its own.
+    device: where the networks live.
+    biases: `"torch"`, uniform as in torch.nn.Linear, or `"zero"`; the dissertation does not say how they begin.
     """
     if biases not in ("torch", "zero"):
         raise ValueError(f"biases are 'torch' or 'zero'; got {biases!r}")
@@ -87,10 +92,19 @@ def train_many(
     low: int = -1,
     engine: str = "auto",
 ) -> TrainingOutcome:
-    """Train `trials` networks on each of the functions, tables `(functions, 2**n)`, for at most `epochs` epochs.
+    """Train many networks on each of some Boolean functions, and see which get all corners right.
 
-    A network is stopped once its loss says that all corners are right, and has succeeded if they are when it ends. Inputs have
-    the digits `low` and 1. So many functions as fit into memory are taken at a time, each portion with a seed of its own.
+    A network stops once its loss says that all corners are right. As many functions as fit into memory are taken at a time,
+    each portion with a seed of its own.
+
+    f: the functions, truth tables `(functions, 2**n)`.
+    width, depth: of the hidden layers, all of one width.
+    leak: the slope of the nodes left of zero.
+    trials: networks for each function.
+    epochs: passes over all corners, at most.
+    seed, device, biases: as in `initial_networks`.
+    low: the inputs have the digits `low` and 1.
+    engine: as in `fit`.
     """
     t = truth_table(f)
     t = t.reshape(-1, t.shape[-1])
