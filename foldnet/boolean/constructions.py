@@ -106,22 +106,18 @@ def width_two_with_changes(zeros: Sequence, start=0, leak=0, first: int = 1) -> 
     y = (-sign / zeros[0], sign)  # the last ray of the function so far, slope and intercept
     if len(zeros) == 1:
         return ExactNet((((1,), (0,)), ((y[0], 0),)), ((-start, 0), (y[1],)), leak)
-    weights, biases = [], []
-    entering, line = None, None
+    weights, biases, entering, line = [], [], 0, y
     for ray in _turns(zeros, y):
         sign = 1 if ray[0] > 0 else -1
         line_new = tuple((g - leak * r) / (1 - leak) for g, r in zip(ray, y))
-        if entering is None:
-            p, q = y[0] - line_new[0], y[1] - line_new[1]
+        p, q = line[0] - line_new[0], line[1] - line_new[1]
+        if not weights:
             weights.append(((1,), (sign * p,)))
             biases.append((-start, sign * (q - p * start)))
         else:
-            assert line is not None
-            p, q = line[0] - line_new[0], line[1] - line_new[1]
             weights.append(((1, 0), (sign * p, sign * entering)))
             biases.append((0, sign * q))
         entering, line, y = sign, line_new, ray
-    assert line is not None and entering is not None  # noqa: PT018
     return ExactNet((*weights, ((line[0], entering),)), (*biases, (line[1],)), leak)
 
 

@@ -21,9 +21,10 @@ from .exact import ExactNet
 
 
 def regions_at_most(sizes: Sequence[int], k: int | None = None) -> int:
-    """The product of `sum_i binomial(N_l, i)` over i = 0, ..., k_l with k_l = min(d, N_1, ..., N_l); `sizes` has outputs last.
+    """An upper bound on the linear regions of networks with these layer widths, inputs first and outputs last. (S2-eq-2.26)
 
-    With a `k` it is the formula as the dissertation prints it, the same k in all layers. (S2-eq-2.26)
+    It is the product over the hidden layers of `sum_i binomial(N_l, i)`, i = 0, ..., k_l with k_l = min(d, N_1, ..., N_l). With a
+    `k` it is the formula as the dissertation prints it, the same k in all layers.
     """
     widths = sizes[1:-1]
     ranks = [min(sizes[: layer + 2]) if k is None else k for layer in range(len(widths))]
@@ -31,7 +32,10 @@ def regions_at_most(sizes: Sequence[int], k: int | None = None) -> int:
 
 
 def regions_at_least(sizes: Sequence[int]) -> int:
-    """As many regions some network of these sizes has, outputs last, if no layer is narrower than the input. (S2-eq-2.27)"""
+    """A lower bound on the most linear regions: some network of these widths, inputs first, has as many. (S2-eq-2.27)
+
+    No hidden layer may be narrower than the input. `folding_network` has so many regions.
+    """
     inputs, *widths = sizes[:-1]
     if min(widths, default=0) < inputs:
         raise ValueError(f"hidden layers at least as wide as the input are needed; got sizes {tuple(sizes)}")
