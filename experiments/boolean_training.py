@@ -14,9 +14,10 @@ from itertools import pairwise
 
 import numpy as np
 
+from foldbook.chapters.training import random_functions, with_parity
 from foldbook.stored import Stored
-from foldnet.boolean.functions import classes, parity, tables
-from foldnet.boolean.training import LEAKY, attempts, random_functions, rectangle, with_parity
+from foldnet.boolean.functions import npn_classes, parity, truth_tables
+from foldnet.boolean.training import LEAKY, train_many
 
 from .runner import device
 
@@ -44,7 +45,7 @@ def classes_cell(leak: float, width: int, depth: int) -> dict:
 
 def parameters(n: int, width: int, depth: int) -> int:
     """Weights and biases of a shape."""
-    sizes = rectangle(n, width, depth)
+    sizes = (n, *[width] * depth, 1)
     return sum(o * (i + 1) for i, o in pairwise(sizes))
 
 
@@ -60,7 +61,7 @@ def of_classes(leak: float, width: int, depth: int, trials: int, biases: str, ep
     """
     # a seed for each shape and activation: cells are independent
     seed = 10_000 * width + 1000 * depth + (500 if leak else 0) + (250 if biases == "zero" else 0)
-    found = attempts(tables(classes(4), 4), width, depth, leak, trials, epochs, seed, device(), biases)
+    found = train_many(truth_tables(npn_classes(4), 4), width, depth, leak, trials, epochs, seed, device(), biases)
     when = found.epochs[found.solved]
     return {
         "solved": found.counts,
@@ -71,8 +72,10 @@ def of_classes(leak: float, width: int, depth: int, trials: int, biases: str, ep
 
 def of_families(inputs: int, width: int, depth: int, trials: int = TRIALS, epochs: int = 4000) -> dict:
     """Parity, 100 random functions, 222 XORed ones, in this order: `solved`, successes of each; `right`, corners on average."""
-    f = np.concatenate([parity(inputs)[None], random_functions(inputs, RANDOM), with_parity(tables(classes(4), 4), inputs)])
-    found = attempts(f, width, depth, LEAKY, trials, epochs, seed=width + 100 * depth + 1000 * inputs, device=device())
+    f = np.concatenate(
+        [parity(inputs)[None], random_functions(inputs, RANDOM), with_parity(truth_tables(npn_classes(4), 4), inputs)]
+    )
+    found = train_many(f, width, depth, LEAKY, trials, epochs, seed=width + 100 * depth + 1000 * inputs, device=device())
     return {"solved": found.counts, "right": found.right.mean(1).round(2)}
 
 
@@ -80,7 +83,7 @@ def of_sizes(inputs: int, width: int, depth: int, functions: int = 10, trials: i
     """Parity, then ten random functions: `solved` in a hundred trials of each, and corners `right` on average."""
     f = np.concatenate([parity(inputs)[None], random_functions(inputs, functions)])
     # so few networks of so many points keep torch busy, and no kernel has to be compiled for each shape
-    found = attempts(f, width, depth, LEAKY, trials, epochs, seed=width + 100 * depth, device=device(), engine="torch")
+    found = train_many(f, width, depth, LEAKY, trials, epochs, seed=width + 100 * depth, device=device(), engine="torch")
     return {"solved": found.counts, "right": found.right.mean(1).round(2)}
 
 

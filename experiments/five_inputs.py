@@ -16,9 +16,9 @@ from pathlib import Path
 import numpy as np
 
 from foldbook import paths
-from foldnet.boolean import difficulty
-from foldnet.boolean.functions import classes, locked, tables
-from foldnet.boolean.training import LEAKY, attempts
+from foldbook.chapters import training
+from foldnet.boolean.functions import npn_classes, truth_tables
+from foldnet.boolean.training import LEAKY, train_many
 
 from .runner import device, short
 
@@ -47,16 +47,16 @@ def cell(leak: float, width: int, depth: int, every: int, epochs: int, trials: i
     either end.
     """
     known = {name: column[::every] for name, column in table_of_measures().items()}
-    t = tables(known["number"], 5)
+    t = truth_tables(known["number"], 5)
     seed = 10_000 * width + 1000 * depth + (500 if leak else 0) + (250 if epochs == LONG else 0)
-    solved = attempts(t, width, depth, leak, trials, epochs, seed, device()).solved
+    solved = train_many(t, width, depth, leak, trials, epochs, seed, device()).solved
     count = solved.sum(1)
     result = {
         "mean": short(count.mean() / trials, 6),
         "sample": count[:: max(1, EVERY // every)],
         "by": {name: _counted(known[name] * unit, count, bins, trials) for name, (unit, bins) in BINS.items()},
-        "ranks": {name: short(difficulty.rank_correlation(known[name], count), 6) for name in NAMES},
-        "ceiling": short(difficulty.ceiling(solved[:, ::2].sum(1), solved[:, 1::2].sum(1)), 6),
+        "ranks": {name: short(training.rank_correlation(known[name], count), 6) for name in NAMES},
+        "ceiling": short(training.correlation_ceiling(solved[:, ::2].sum(1), solved[:, 1::2].sum(1)), 6),
         **_extremes(known, count),
     }
     return result | ({"solved": count} if (leak, width, depth) == KEPT and every == 1 else {})
@@ -84,14 +84,16 @@ def table_of_measures() -> dict[str, np.ndarray]:
     if not path.is_file():
         from foldnet.boolean.swaps import swaps
 
-        number = classes(5)
-        t = tables(number, 5)
+        number = npn_classes(5)
+        t = truth_tables(number, 5)
         path.parent.mkdir(parents=True, exist_ok=True)
         np.savez_compressed(path, number=number.astype(np.uint32), swaps=np.asarray(swaps(t), dtype=np.uint8))
     with np.load(path) as kept:
         known = dict(kept)
-    known |= difficulty.measures(tables(known["number"], 5))
-    return {name: locked(column) for name, column in known.items()}
+    known |= training.measures(truth_tables(known["number"], 5))
+    for column in known.values():
+        column.setflags(write=False)
+    return known
 
 
 if __name__ == "__main__":  # python -m experiments.five_inputs: the table, for a machine that has no numba

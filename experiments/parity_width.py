@@ -9,7 +9,7 @@ The stored run behind the table of smallest widths in boolean/capacity.
 
 from __future__ import annotations
 
-from foldnet.boolean.shallow_search import parity_solvable
+from foldbook.chapters.capacity import parity_solvable
 
 CASES = [(n, width, leak) for n, width in ((2, 1), (2, 2), (3, 1), (3, 2), (4, 2)) for leak in ("0", "1/10", "1/2")]
 

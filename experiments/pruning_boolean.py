@@ -10,11 +10,13 @@ epochs, inputs -1 and 1. A training stops at a mean loss of 0.01, which leaves n
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import numpy as np
 import torch
 
 from foldnet.boolean.functions import parity
-from foldnet.boolean.pruning import choices, padded, prune_deep, prune_wide, solves, subnetworks, tuned
+from foldnet.boolean.pruning import pad_widths, prune_deep, prune_wide, solves, subnetworks, train_on
 from foldnet.boolean.training import EPOCHS
 from foldnet.nets import ReLUNet, stack
 
@@ -61,7 +63,7 @@ def wide(
     width of a subnetwork that succeeds (`pruned`), how many do (`successes`) and how many were trained (`tried`); 0 for none."""
     f, most = parity(digits), max(widths)
     first = [start((digits, w, 1), starts, [1, digits, w, block], leak) for w in widths]
-    done = tuned(stack([padded(nets, (most,)) for nets in first]), f, epochs, SURE).net
+    done = train_on(stack([pad_widths(nets, (most,)) for nets in first]), f, epochs, SURE).net
     right = solves(done, f).cpu().numpy()
     place = [(i, t, k) for i, row in enumerate(right) for k, t in enumerate(np.flatnonzero(row)[:trials].tolist())]
     cut = lambda net, w: net.with_layers([net.weights[0][:w], net.weights[1][:, :w]], [net.biases[0][:w], net.biases[1]])  # noqa: E731
@@ -88,15 +90,15 @@ def cost(block: int, networks: int = STARTS, epochs: int = EPOCHS, marks: int = 
     f = parity(COST_DIGITS)
     first = start((COST_DIGITS, WIDE, 1), networks, [2, block])
     every = max(1, epochs // marks)
-    run = tuned(first, f, epochs, SURE, every)
+    run = train_on(first, f, epochs, SURE, every)
     good = solves(run.net, f)
     before, after = first[good], run.net[good]
-    count = len(choices(WIDE, NARROW))
-    fresh = start((COST_DIGITS, NARROW, 1), (int(good.sum()), count), [3, block])
+    choices = list(combinations(range(WIDE), NARROW))
+    fresh = start((COST_DIGITS, NARROW, 1), (int(good.sum()), len(choices)), [3, block])
     result: dict = {"networks": networks, "solved": int(good.sum()), "epochs": {"wide": _mean(run.epochs_run)}, "successes": {}}
     result["waits"] = {"wide": plateaus(run.loss[:, good], every).tolist()}
     for name, nets in (("tuned", subnetworks(after, NARROW)), ("rewound", subnetworks(before, NARROW)), ("fresh", fresh)):
-        runs = tuned(nets, f, epochs, SURE, every)
+        runs = train_on(nets, f, epochs, SURE, every)
         right = solves(runs.net, f)
         result["successes"][name] = right.sum(-1).tolist()
         result["epochs"][name] = _mean(runs.epochs_run)
@@ -106,7 +108,7 @@ def cost(block: int, networks: int = STARTS, epochs: int = EPOCHS, marks: int = 
             result |= {"rank": order[right].tolist(), "after": runs.epochs_run[right].tolist()}
             size = after.weights[0].norm(dim=-1) * after.weights[1][:, 0].abs()
             best = size.argsort(-1, descending=True)[:, :NARROW].sort(-1).values.cpu().numpy()
-            at = {tuple(c): i for i, c in enumerate(choices(WIDE, NARROW).tolist())}
+            at = {c: i for i, c in enumerate(choices)}
             result["largest"] = sum(bool(right[k, at[tuple(b)]]) for k, b in enumerate(best.tolist()))
             if block == 0:
                 result |= {"at": runs.epoch.tolist(), "curves": short(runs.loss[:, right].T, 4)}
@@ -126,7 +128,7 @@ def plateaus(loss: torch.Tensor, every: int, least: int = 200, change: float = 0
 def direct(hidden, leak: float, block: int, networks: int = SMALL, epochs: int = EPOCHS) -> dict:
     """Small networks trained on four-parity from scratch: how many, how many succeed, and the mean epochs of a training."""
     nets = start((COST_DIGITS, *hidden, 1), networks, [4, *hidden, int(100 * leak), block], leak)
-    run = tuned(nets, parity(COST_DIGITS), epochs, SURE)
+    run = train_on(nets, parity(COST_DIGITS), epochs, SURE)
     return {"networks": networks, "solved": int(solves(run.net, parity(COST_DIGITS)).sum()), "epochs": _mean(run.epochs_run)}
 
 
@@ -142,7 +144,7 @@ def deep(
     rate = depth == 4
     networks, prunings = networks or (RATE if rate else NETWORKS), prunings or (1 if rate else PRUNINGS)
     f, sizes = parity(digits), (digits, *[width] * depth, 1)
-    run = tuned(start(sizes, networks, [5, digits, width, block]), f, EPOCHS, SURE)
+    run = train_on(start(sizes, networks, [5, digits, width, block]), f, EPOCHS, SURE)
     good = solves(run.net, f).nonzero().flatten().tolist()
     states = prune_deep([run.net[i] for i in good for _ in range(prunings)], f, tuning, seed=block)
     return {

@@ -16,9 +16,9 @@ from functools import cache
 
 import numpy as np
 
+from foldbook.chapters.swaps import one_for_each_case
 from foldnet.boolean import functions, swaps
-from foldnet.boolean.cases import one_for_each_case
-from foldnet.boolean.orderings import orderings, orders
+from foldnet.boolean.orderings import corner_orders, ordering_weights
 
 INPUTS, PARTS, EVERY, DIGITS = 5, 24, 20, 15
 MOST, BINS = 12, 21  # values 0, ..., 11; bins of a quarter for influence and entropy
@@ -32,13 +32,13 @@ def cells() -> list[dict]:
 def cell(inputs: int, part: int) -> dict:
     """Counts of classes and functions by swaps value, alone and with each measure, for one part of the classes."""
     which = members(part, inputs)
-    numbers, sizes = functions.classes(inputs)[which], functions.class_sizes(inputs)[which]
-    t = functions.tables(numbers, inputs)
+    numbers, sizes = functions.npn_classes(inputs)[which], functions.npn_class_sizes(inputs)[which]
+    t = functions.truth_tables(numbers, inputs)
     start = time.process_time()
     value = np.asarray(swaps.swaps(t))
     seconds = time.process_time() - start
     by_cases = case_values(t)
-    measures = {"degree": functions.degree(t), "influence": functions.influence(t), "entropy": functions.entropy(t)}
+    measures = {"degree": functions.degree(t), "influence": functions.total_influence(t), "entropy": functions.fourier_entropy(t)}
     result = {
         "classes": np.bincount(value, minlength=MOST),
         "functions": np.bincount(value, sizes, minlength=MOST).astype(np.int64),
@@ -58,20 +58,22 @@ def cell(inputs: int, part: int) -> dict:
 
 def members(part: int, inputs: int = INPUTS) -> np.ndarray:
     """Which classes, by their place in `classes(inputs)`, belong to a part."""
-    return np.array_split(np.arange(len(functions.classes(inputs))), PARTS)[part]
+    return np.array_split(np.arange(len(functions.npn_classes(inputs))), PARTS)[part]
 
 
 @cache
 def chosen_orders(inputs: int) -> np.ndarray:
     """One order for each case of the dissertation's algorithm without equalities: that with the smallest weights. Read-only."""
-    smallest = orderings(inputs)[np.lexsort(orderings(inputs).T)]
+    smallest = ordering_weights(inputs)[np.lexsort(ordering_weights(inputs).T)]
     chosen = {tuple(w) for w in one_for_each_case(smallest).tolist()}
-    return functions.locked(orders(inputs)[[tuple(w) in chosen for w in orderings(inputs).tolist()]])
+    found = corner_orders(inputs)[[tuple(w) in chosen for w in ordering_weights(inputs).tolist()]]
+    found.setflags(write=False)
+    return found
 
 
 def case_values(t: np.ndarray) -> np.ndarray:
     """What the dissertation's algorithm gives for tables `(k, 2**n)` with that choice."""
-    n = functions.inputs_of(t)
+    n = functions.input_count(t)
     half = functions.symmetries(n)[: len(functions.symmetries(n)) // 2]
     return swaps.fewest_changes(t, half, chosen_orders(n))
 

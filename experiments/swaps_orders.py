@@ -25,8 +25,8 @@ def cell(inputs: int, part: int) -> dict:
     """For one part of the classes: `sample`, the counts of every twentieth class; `by` `(swaps values, 20)`, how many have
     a swaps value and 1, 2 to 3, 4 to 7, ... best orders; `one`, how many have a single one; `crc32` of all counts."""
     which = members(part, inputs)
-    t = functions.tables(functions.classes(inputs)[which], inputs)
-    value, count = swaps.best_orders(t)
+    t = functions.truth_tables(functions.npn_classes(inputs)[which], inputs)
+    value, count = swaps.count_best_orders(t)
     place = value * DOUBLINGS + np.floor(np.log2(count)).astype(np.int64)
     return {
         "sample": count[(-which[0]) % EVERY :: EVERY],

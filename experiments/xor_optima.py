@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from foldnet.boolean.optima import CASES, KINK, data, levels, node_cases
+from foldbook.chapters.optima import CASES, KINK, data, levels, node_cases
 from foldnet.nets import ReLUNet
 from foldnet.train import fit
 
@@ -39,7 +39,7 @@ def cell(biases: str, loss: str, precision: str, block: int) -> dict:
     different row of Table 3.2 and on its solution within the tolerance; `regions`: in its region. `first`: 13 i + j.
     `found`: different pairs in each thousand networks, if a sign counts as zero below one of four tolerances.
     """
-    from foldnet.boolean.optima_symbolic import distinct_rows, matches
+    from foldbook.chapters.optima_symbolic import distinct_rows, matches
 
     nets = train(initial(biases, precision, block), loss)
     pairs = pair_codes(nets)

@@ -38,33 +38,33 @@ def _swaps(arguments: argparse.Namespace) -> int:
         raise ValueError(f"--inputs goes with the number of one function, not with --classes; got --inputs {arguments.inputs}")
     if arguments.classes is not None:
         return _swaps_of_classes(arguments.classes)
-    from .boolean.functions import corners, inputs_of, number, table
+    from .boolean.functions import corners, input_count, table_number, truth_table
     from .boolean.swaps import witness
 
     given = arguments.function
     if arguments.inputs is not None and not given.isdigit():
         raise ValueError(f"with --inputs a function is given by its number; got {given!r}")
-    f = table(given if arguments.inputs is None else int(given), arguments.inputs)
-    found, points = witness(f), corners(inputs_of(f), low=0)
-    print(f"function {number(f)} of {inputs_of(f)} inputs: swaps value {found.swaps}")
+    f = truth_table(given if arguments.inputs is None else int(given), arguments.inputs)
+    found, points = witness(f), corners(input_count(f), low=0)
+    print(f"function {table_number(f)} of {input_count(f)} inputs: swaps value {found.swaps}")
     print("weights  " + " ".join(map(str, found.weights)))
     print("corners  " + " ".join("".join(map(str, points[i])) for i in found.order))
-    print("values   " + " ".join(str(f[i]).rjust(inputs_of(f)) for i in found.order))
+    print("values   " + " ".join(str(f[i]).rjust(input_count(f)) for i in found.order))
     return 0
 
 
 def _swaps_of_classes(n: int) -> int:
     from tqdm import tqdm
 
-    from .boolean.functions import class_sizes, classes, tables
+    from .boolean.functions import npn_class_sizes, npn_classes, truth_tables
     from .boolean.swaps import swaps
 
     if not 1 <= n <= 5:
         raise ValueError(f"the classes are listed for 1 to 5 inputs; got {n} (for 6 there are some 2e14)")
-    parts = np.array_split(classes(n), 1 if n < 5 else 200)
-    values = np.concatenate([swaps(tables(part, n)) for part in tqdm(parts, "classes", disable=None, leave=False)])
+    parts = np.array_split(npn_classes(n), 1 if n < 5 else 200)
+    values = np.concatenate([swaps(truth_tables(part, n)) for part in tqdm(parts, "classes", disable=None, leave=False)])
     print("swaps      classes       functions")
-    for value, (count, weighted) in enumerate(zip(np.bincount(values), np.bincount(values, class_sizes(n)), strict=True)):
+    for value, (count, weighted) in enumerate(zip(np.bincount(values), np.bincount(values, npn_class_sizes(n)), strict=True)):
         print(f"{value:5} {int(count):12,} {int(weighted):15,}")
     return 0
 

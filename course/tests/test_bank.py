@@ -16,7 +16,7 @@ from course.source import ROOT
 from foldbook import plan
 from foldnet.boolean import functions
 from foldnet.boolean.functions import corners
-from foldnet.boolean.perceptron import learn
+from foldnet.boolean.perceptron import train_perceptron
 from foldnet.boolean.swaps import swaps
 from foldnet.geometry.convnet import ConvNet
 from foldnet.geometry.regions import SQUARE, decision, regions
@@ -247,7 +247,7 @@ TWINS = {
     "crease": crease,
     "zigzag": zigzag,
     "restless": restless,
-    "turned": lambda x, t: learn(x, t, most_passes=1).weights[-1],
+    "turned": lambda x, t: train_perceptron(x, t, most_passes=1).weights[-1],
     "hinges": hinges,
     "crowd": crowd,
     "alone": alone,

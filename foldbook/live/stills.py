@@ -16,7 +16,7 @@ import torch
 from foldnet import plots
 from foldnet.boolean.capacity import deep_wave, interpolate
 from foldnet.boolean.functions import corners
-from foldnet.boolean.swaps import changes
+from foldnet.boolean.swaps import class_changes
 from foldnet.geometry.boundaries import margin
 from foldnet.growth import tasks
 from foldnet.nets import ReLUNet
@@ -265,7 +265,7 @@ def draw_swaps(state: dict) -> str:
     ax.plot(place[table == 0], 0 * place[table == 0], "o", color=BLUE, mfc="white", ms=8)
     ax.plot(place[table == 1], 0 * place[table == 1], "s", color=ORANGE, ms=8)
     ax.axis("off")
-    many = changes(table, weights)
+    many = class_changes(table, weights)
     told = "corners of both classes fall together" if many < 0 else f"their classes change {many} times from left to right"
     return plots.image(fig, f"The {2**n} corners of a cube along a line: {told}.{NOTE}")
 

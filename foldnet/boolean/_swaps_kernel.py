@@ -146,3 +146,13 @@ def fewest_changes(tables, maps, depth, point, counting):
                 since = 0
     _empty(few, fresh, totals)
     return best, totals
+
+
+def prefix_tree(order: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Orders `(count, 2**n)` as the tree of their first halves: depth and corner of each node, depth first."""
+    half = order[:, : order.shape[1] // 2]
+    half = half[np.lexsort(half.T[::-1])]
+    same = np.cumprod(half[1:] == half[:-1], axis=1).sum(1)
+    known = np.concatenate([[0], same])  # how many corners each order shares with the one before it
+    new = np.arange(half.shape[1]) >= known[:, None]
+    return np.nonzero(new)[1], half[new].astype(np.int64)

@@ -11,25 +11,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from itertools import pairwise, product
+from itertools import pairwise
 from math import prod
 
-from .exact import ExactNet, leak_of, rational, rationals
+from ._rational import leak_of, rationals, sign_of
+from .exact import ExactNet
 
 # ---- through points --------------------------------------------------------------------------------------------------------
 
 
-def slope_matrix(nodes: int, leak=0) -> list[list[Fraction]]:
-    """What the heights a of the nodes do to the slopes: `slope_i = sum_j M_ij a_j` right of the i-th kink. (S2-eq-A.14)
-
-    M_ij = 1 for j <= i, where node j is on, and the leak for j > i.
-    """
-    leak = leak_of(leak)
-    return [[Fraction(1) if j <= i else leak for j in range(nodes)] for i in range(nodes)]
-
-
 def interpolate(x: Sequence, y: Sequence, leak=0) -> ExactNet:
-    """One hidden layer of k - 1 nodes through the k points (x_i, y_i), with kinks at x_1, ..., x_{k-1}. (S2-lem-A.2.1)"""
+    """One hidden layer of k - 1 nodes through the k points (x_i, y_i), with kinks at x_1, ..., x_{k-1}. (S2-lem-A.2.1)
+
+    x: the k points, in increasing order.
+    y: the values there.
+    leak: the slope of the nodes left of zero.
+    """
     x, y, leak = rationals(x, "a list of points"), rationals(y, "a list of values"), leak_of(leak)
     if len(x) != len(y) or len(x) < 2:
         raise ValueError(f"at least two points, each with a value, are needed; got {len(x)} points and {len(y)} values")
@@ -42,10 +39,13 @@ def interpolate(x: Sequence, y: Sequence, leak=0) -> ExactNet:
 
 
 def separate(intervals: Sequence[Sequence], leak=0, first: int = 1, as_printed: bool = False) -> ExactNet:
-    """k - 1 nodes with the right sign on k intervals (start, end) of alternating class; `first` is the sign of the first.
+    """One hidden layer of k - 1 nodes whose sign alternates on k intervals; it is zero halfway between them. (S2-thm-3.3.2)
 
-    The network is zero halfway between neighbours. `as_printed` puts the first kink in the middle of the first interval, as the
-    dissertation does, which can fail for a leaky ReLU; otherwise it stands at its left end. (S2-thm-3.3.2, S2-proof-A.2)
+    intervals: pairs (start, end) in increasing order.
+    leak: the slope of the nodes left of zero.
+    first: the sign on the first interval, 1 or -1.
+    as_printed: put the first kink in the middle of the first interval, as the dissertation does, and not at its left end. For a
+        leaky ReLU this can fail. (S2-proof-A.2)
     """
     pairs = [rationals(i, "an interval (start, end)") for i in intervals]
     if len(pairs) < 2 or any(len(p) != 2 or p[0] > p[1] for p in pairs):
@@ -64,28 +64,6 @@ def separate(intervals: Sequence[Sequence], leak=0, first: int = 1, as_printed: 
 
 
 # ---- as many changes of sign as possible -------------------------------------------------------------------------------------
-
-
-def facings(width: int, leak=0) -> list[tuple[tuple[int, ...], list[Fraction]]]:
-    """The ways in which `width` nodes can face (1 right, -1 left) so that all width + 1 slopes alternate in sign.
-
-    With sizes |m_0|, ..., |m_w| of the slopes, a way of facing is one linear condition, `sum_i c_i |m_i| = 0`: it can be met by
-    positive numbers if some c_i are positive and some negative (or all are zero). Returns those ways, each with its c.
-    (S2-find-crossings)
-    """
-    if not 1 <= width <= 16:
-        raise ValueError(f"the ways to face are listed for 1 to 16 nodes; got {width}")
-    leak, found = leak_of(leak), []
-    for facing in product((1, -1), repeat=width):
-        c = [Fraction(0)] * (width + 1)
-        for i, way in enumerate(facing, 1):
-            if way > 0:
-                c[i], c[i - 1] = c[i] + (1 + leak), c[i - 1] - (1 + leak)
-        c[width], c[0] = c[width] - 1, c[0] + leak
-        c = [value * (-1) ** i for i, value in enumerate(c)]
-        if (min(c) < 0 < max(c)) or not any(c):
-            found.append((facing, c))
-    return found
 
 
 def most_changes(widths: Sequence[int] | int, leak=0) -> int:
@@ -110,7 +88,9 @@ def least_width(changes: int, leak=0) -> int:
 def with_changes(zeros: Sequence, leak=0, first: int = 1) -> ExactNet:
     """The smallest network of one hidden layer that changes sign exactly at the given places. (S2-find-crossings)
 
-    `first` is the sign left of all of them.
+    zeros: the places, in increasing order.
+    leak: the slope of the nodes left of zero.
+    first: the sign left of all of them, 1 or -1.
     """
     zeros, leak, sign = rationals(zeros, "a list of places"), leak_of(leak), sign_of(first)
     if not zeros:
@@ -166,18 +146,18 @@ def _zigzag(kinks, facing, sizes, zero: Fraction, sign: int, leak: Fraction) -> 
 # ---- waves --------------------------------------------------------------------------------------------------------------------
 
 
-def wave(width: int, leak=0) -> ExactNet:
-    """A triangle wave with `width` straight pieces of equal length that run between 0 and 1 on [0, 1], from 0. (S2-eq-A.21)"""
+def wave(width: int, leak=0, longest: bool = False) -> ExactNet:
+    """A triangle wave with `width` straight pieces of equal length that run between 0 and 1 on [0, 1], from 0. (S2-eq-A.21)
+
+    width: the number of nodes in the hidden layer.
+    leak: the slope of the nodes left of zero.
+    longest: as many pieces as the nodes allow, one more where they can, but unequally long.
+    """
+    leak = leak_of(leak)
     if width < 1:
         raise ValueError(f"a wave has at least one piece; got {width}")
-    return interpolate([Fraction(i, width) for i in range(width + 1)], [i % 2 for i in range(width + 1)], leak)
-
-
-def longest_wave(width: int, leak=0) -> ExactNet:
-    """A wave on [0, 1] with as many pieces between 0 and 1 as the nodes allow: one more than `wave`, but unequally long."""
-    leak = leak_of(leak)
-    if _sweeps(width, leak) == width:
-        return wave(width, leak)
+    if not longest or _sweeps(width, leak) == width:
+        return interpolate([Fraction(i, width) for i in range(width + 1)], [i % 2 for i in range(width + 1)], leak)
     facing, sizes = _alternating(width, leak)
     total = sum(1 / m for m in sizes)
     sizes = [m * total for m in sizes]
@@ -188,25 +168,29 @@ def longest_wave(width: int, leak=0) -> ExactNet:
 def deep_wave(widths: Sequence[int], leak=0, interval=(0, 1), longest: bool = False) -> ExactNet:
     """Waves composed, minus 1/2, on an interval: the product of the widths is the number of sign changes there. (S2-thm-3.3.3)
 
-    With `longest` each layer folds once more where it can (`longest_wave`), and the places are no longer equally spaced.
+    widths: the widths of the hidden layers.
+    leak: the slope of the nodes left of zero.
+    interval: (start, end) of the interval on which the wave runs.
+    longest: each layer folds once more where it can, and the places are no longer equally spaced.
     """
     a, b = rationals(interval, "an interval (start, end)")
     if not a < b:
         raise ValueError(f"an interval (start, end) with start < end is needed; got ({a}, {b})")
     if not widths:
         raise ValueError("at least one hidden layer is needed")
-    make = longest_wave if longest else wave
-    net = make(widths[0], leak)
-    for w in widths[1:]:
-        net = net.then(make(w, leak))
-    return _shifted(net, -Fraction(1, 2)).before([1 / (b - a)], -a / (b - a))
+    net = _folds(widths, leak, longest)
+    lower = ExactNet(net.weights, (*net.biases[:-1], (net.biases[-1][0] - Fraction(1, 2),)), net.leak)
+    return lower.before([1 / (b - a)], -a / (b - a))
 
 
 def parity_line(n: int, widths: Sequence[int], leak=0) -> ExactNet:
     """A network of one input whose sign at 0, 1, ..., n is -, +, -, ...: parity as a function of the number of ones.
 
-    Waves in all layers but the last, which changes sign as often as it can, at equal distances. That serves for
-    n <= w_1 ... w_{l-1} most_changes(w_l), at least the product of the widths. (S2-thm-3.3.4)
+    Waves in all layers but the last, which changes sign as often as it can, at equal distances. (S2-thm-3.3.4)
+
+    n: the number of bits, at most w_1 ... w_{l-1} most_changes(w_l), which is at least the product of the widths.
+    widths: the widths of the hidden layers.
+    leak: the slope of the nodes left of zero.
     """
     most = prod(widths[:-1]) * most_changes(widths[-1], leak) if widths else 0
     if not 1 <= n <= most:
@@ -217,25 +201,15 @@ def parity_line(n: int, widths: Sequence[int], leak=0) -> ExactNet:
     return net.before([Fraction(1, most)])
 
 
-def _folds(widths: Sequence[int], leak) -> ExactNet:
-    net = wave(widths[0], leak)
+def _folds(widths: Sequence[int], leak, longest: bool = False) -> ExactNet:
+    """One wave after the other."""
+    net = wave(widths[0], leak, longest)
     for w in widths[1:]:
-        net = net.then(wave(w, leak))
+        net = net.then(wave(w, leak, longest))
     return net
-
-
-def _shifted(net: ExactNet, by: Fraction) -> ExactNet:
-    return ExactNet(net.weights, (*net.biases[:-1], (net.biases[-1][0] + by,)), net.leak)
 
 
 def _increasing(values: Sequence[Fraction], what: str) -> None:
     for i, (s, t) in enumerate(pairwise(values), 1):
         if s >= t:
             raise ValueError(f"{what} are needed in increasing order, without duplicates; number {i} is {s}, the next is {t}")
-
-
-def sign_of(first) -> int:
-    """The first sign of a function, 1 or -1; anything else is refused."""
-    if rational(first) not in (-1, 1):
-        raise ValueError(f"the first sign is 1 or -1; got {first}")
-    return int(first)

@@ -2,32 +2,31 @@
 
 (boolean/capacity)
 
->>> from foldnet.boolean.constructions import layered_minterms, wrong_corners
->>> wrong_corners(layered_minterms([0, 1, 1, 0]), [0, 1, 1, 0]).tolist()
+>>> from foldnet.boolean.constructions import minterm_network, wrong_corners
+>>> wrong_corners(minterm_network([0, 1, 1, 0]), [0, 1, 1, 0]).tolist()
 0
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
-from math import isqrt
 
 import numpy as np
 import torch
 
 from ..nets import ReLUNet
-from .capacity import parity_line, sign_of
-from .exact import ExactNet, leak_of, rational, rationals
-from .functions import corners, inputs_of, table
+from ._rational import leak_of, rational, rationals, sign_of
+from .capacity import parity_line
+from .exact import ExactNet
+from .functions import corners, input_count, truth_table
 
 
 def wrong_corners(net: ReLUNet, f) -> np.ndarray:
     """At how many corners of the cube a network (or each of a batch, `(*batch,)`) has not the sign of `f`; zero is wrong."""
-    t = table(f)
-    values = net(torch.as_tensor(corners(inputs_of(t), low=0), dtype=net.dtype))[..., 0].detach().cpu().numpy()
+    t = truth_table(f)
+    values = net(torch.as_tensor(corners(input_count(t), low=0), dtype=net.dtype))[..., 0].detach().cpu().numpy()
     return (np.sign(values) != 2 * t.astype(int) - 1).sum(-1)
 
 
@@ -49,14 +48,14 @@ def dnf_network(clauses: Sequence[Sequence[int]], n: int) -> ReLUNet:
     return ReLUNet([weights, torch.ones(1, len(clauses))], [biases, torch.tensor([-0.5])])
 
 
-def layered_minterms(f, layers: int = 1) -> ReLUNet:
+def minterm_network(f, layers: int = 1) -> ReLUNet:
     """ReLU networks of width n + 2^(n-1)/layers + 1 for a function or a batch of tables. (S2-find-mingard-width)
 
     Each layer hands on the n inputs, adds up the minterms that the layer before it found, and looks for 2^(n-1)/layers further
     ones; of a function that is mostly true, the false minterms. All weights are whole numbers or halves: float64 is exact.
     """
-    t = table(f).astype(np.int64)
-    n = inputs_of(t)
+    t = truth_table(f).astype(np.int64)
+    n = input_count(t)
     half = 2 ** (n - 1)
     if layers < 1 or half % layers:
         raise ValueError(f"the number of layers divides 2**(n - 1) = {half}; got {layers}")
@@ -87,12 +86,16 @@ def layered_minterms(f, layers: int = 1) -> ReLUNet:
 # ---- width two ---------------------------------------------------------------------------------------------------------------
 
 
-def narrow(zeros: Sequence, start=0, leak=0, first: int = 1) -> ExactNet:
+def width_two_with_changes(zeros: Sequence, start=0, leak=0, first: int = 1) -> ExactNet:
     """Width two, s - 1 layers (but at least one): a network of one input that changes sign on [start, oo) exactly at s places.
 
-    `first`, 1 or -1, is its sign at the start. One node of each layer hands x on, the other folds the last ray over a line: the
-    maximum or the minimum of the two. Each turn is at least as high or low as the ones before it, so that nothing else is
-    folded. (S2-find-width2-universal)
+    One node of each layer hands x on, the other folds the last ray over a line: the maximum or the minimum of the two. Each turn
+    is at least as high or low as the ones before it, so that nothing else is folded. (S2-find-width2-universal)
+
+    zeros: the places, in increasing order, right of the start.
+    start: where the half-line begins.
+    leak: the slope of the nodes left of zero.
+    first: the sign at the start, 1 or -1.
     """
     start, leak, zeros, sign = rational(start), leak_of(leak), rationals(zeros, "a list of places"), Fraction(sign_of(first))
     if any(s >= t for s, t in pairwise((start, *zeros))):
@@ -103,22 +106,18 @@ def narrow(zeros: Sequence, start=0, leak=0, first: int = 1) -> ExactNet:
     y = (-sign / zeros[0], sign)  # the last ray of the function so far, slope and intercept
     if len(zeros) == 1:
         return ExactNet((((1,), (0,)), ((y[0], 0),)), ((-start, 0), (y[1],)), leak)
-    weights, biases = [], []
-    entering, line = None, None
+    weights, biases, entering, line = [], [], 0, y
     for ray in _turns(zeros, y):
         sign = 1 if ray[0] > 0 else -1
         line_new = tuple((g - leak * r) / (1 - leak) for g, r in zip(ray, y))
-        if entering is None:
-            p, q = y[0] - line_new[0], y[1] - line_new[1]
+        p, q = line[0] - line_new[0], line[1] - line_new[1]
+        if not weights:
             weights.append(((1,), (sign * p,)))
             biases.append((-start, sign * (q - p * start)))
         else:
-            assert line is not None
-            p, q = line[0] - line_new[0], line[1] - line_new[1]
             weights.append(((1, 0), (sign * p, sign * entering)))
             biases.append((0, sign * q))
         entering, line, y = sign, line_new, ray
-    assert line is not None and entering is not None  # noqa: PT018
     return ExactNet((*weights, ((line[0], entering),)), (*biases, (line[1],)), leak)
 
 
@@ -139,49 +138,22 @@ def _turns(zeros: Sequence[Fraction], ray: tuple[Fraction, Fraction]):
         yield ray
 
 
-def narrow_network(f, leak=0) -> ExactNet:
-    """Any Boolean function at width two: its inputs read as a binary number, then `narrow`. (S2-find-width2-universal)"""
-    t = table(f)
+def width_two_network(f, leak=0) -> ExactNet:
+    """A network of width two for any Boolean function: its inputs are read as one binary number. (S2-find-width2-universal)"""
+    t = truth_table(f)
     changes = np.flatnonzero(np.diff(t.astype(int)))
     zeros = [Fraction(2 * int(k) + 1, 2) for k in changes]
-    return narrow(zeros, 0, leak, 1 if t[0] else -1).before([2**k for k in range(inputs_of(t) - 1, -1, -1)])
+    return width_two_with_changes(zeros, 0, leak, 1 if t[0] else -1).before([2**k for k in range(input_count(t) - 1, -1, -1)])
 
 
 # ---- parity ------------------------------------------------------------------------------------------------------------------
 
 
 def parity_network(n: int, widths: Sequence[int], leak=0) -> ExactNet:
-    """A network of n inputs for parity, for n up to the product of the widths and a little beyond. (S2-thm-3.3.4)"""
-    return parity_line(n, widths, leak).before([1] * n)
+    """A network for the parity of n digits 0 and 1. (S2-thm-3.3.4)
 
-
-@dataclass(frozen=True)
-class ThresholdParity:
-    """Parity by about 2 sqrt(n) threshold gates in two hidden layers, the second of which also sees the inputs.
-
-    With S ones among the inputs, the gates [S >= B], [S >= 2B], ... count the full blocks; what is left over,
-    r = S - B * (their sum), has the parity of S because the block length B is even, and the gates [r >= 1], [r >= 2], ... read
-    it off. (S2-find-sqrt-parity)
+    n: the number of inputs, up to the product of the widths and a little beyond: see `parity_line`.
+    widths: the widths of the hidden layers.
+    leak: the slope of the nodes left of zero.
     """
-
-    n: int
-
-    @property
-    def block(self) -> int:
-        return 2 * max(1, -(-(1 + isqrt(self.n - 1)) // 2))  # the least even number not below sqrt(n)
-
-    @property
-    def gates(self) -> tuple[int, int]:
-        """Gates of the two hidden layers; there is one more for the output."""
-        return self.n // self.block, min(self.block - 1, self.n)
-
-    def __call__(self, x: np.ndarray) -> np.ndarray:
-        """Parities `(m,)` of the rows of zeros and ones `(m, n)`, every gate a comparison of a weighted sum with a number."""
-        x = np.asarray(x)
-        if x.ndim != 2 or x.shape[1] != self.n or not np.isin(x, (0, 1)).all():
-            raise ValueError(f"rows of {self.n} zeros and ones are needed; got shape {x.shape}")
-        ones = x.sum(-1)
-        first = ones[:, None] >= self.block * np.arange(1, self.gates[0] + 1)
-        rest = ones - self.block * first.sum(-1)
-        second = rest[:, None] >= np.arange(1, self.gates[1] + 1)
-        return ((second * (-1) ** np.arange(self.gates[1])).sum(-1) >= 0.5).astype(np.uint8)
+    return parity_line(n, widths, leak).before([1] * n)

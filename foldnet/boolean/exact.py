@@ -16,50 +16,29 @@ from itertools import pairwise
 import torch
 
 from ..nets import ReLUNet
+from ._rational import leak_of, rational, rationals
 
-Number = Fraction | int  # what is given; a network keeps fractions
-Matrix = Sequence[Sequence[Number]]
-
-
-def rational(value) -> Fraction:
-    """A whole number, a fraction, a text as "1/10" or a float (its binary value, exactly) as a fraction."""
-    try:
-        return Fraction(value.item() if hasattr(value, "item") else value)
-    except (TypeError, ValueError, OverflowError, ZeroDivisionError):
-        raise ValueError(f"a finite rational number is needed, as 3, Fraction(1, 10), '1/10' or 0.5; got {value!r}") from None
+Row = tuple[Fraction, ...]
 
 
-def rationals(values, what: str = "a list of numbers") -> tuple[Fraction, ...]:
-    """Many of them; `what` names the list in the error."""
-    if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
-        raise ValueError(f"{what} is needed; got {values!r}")
-    return tuple(map(rational, values))
-
-
-def leak_of(leak) -> Fraction:
-    """The slope of a leaky ReLU left of zero as a fraction, 0 <= leak < 1."""
-    leak = rational(leak)
-    if not 0 <= leak < 1:
-        raise ValueError(f"the leak of a ReLU lies in [0, 1); got {leak}")
-    return leak
-
-
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, init=False)
 class ExactNet:
     """A (leaky) ReLU network with rational weights: `weights[l]` is a tuple of rows, `biases[l]` a tuple of numbers."""
 
-    weights: Sequence[Matrix]  # kept as tuples of fractions
-    biases: Sequence[Sequence[Number]]
-    leak: Fraction = Fraction(0)
+    weights: tuple[tuple[Row, ...], ...]
+    biases: tuple[Row, ...]
+    leak: Fraction
 
-    def __post_init__(self):
-        object.__setattr__(self, "weights", tuple(tuple(rationals(row, "a row of weights") for row in w) for w in self.weights))
-        object.__setattr__(self, "biases", tuple(rationals(b, "a list of biases") for b in self.biases))
-        object.__setattr__(self, "leak", leak_of(self.leak))
-        if not self.weights or len(self.weights) != len(self.biases):
+    def __init__(self, weights: Sequence, biases: Sequence, leak=0):
+        """The network with these matrices, vectors and leak, whose numbers are whole, fractions, texts as "1/10" or floats."""
+        rows = tuple(tuple(rationals(row, "a row of weights") for row in w) for w in weights)
+        object.__setattr__(self, "weights", rows)
+        object.__setattr__(self, "biases", tuple(rationals(b, "a list of biases") for b in biases))
+        object.__setattr__(self, "leak", leak_of(leak))
+        if not rows or len(rows) != len(self.biases):
             raise ValueError("a network needs as many bias vectors as weight matrices, and at least one of each")
-        width = len(self.weights[0][0]) if self.weights[0] else 0
-        for layer, (w, b) in enumerate(zip(self.weights, self.biases)):
+        width = len(rows[0][0]) if rows[0] else 0
+        for layer, (w, b) in enumerate(zip(rows, self.biases)):
             if not width or len(w) != len(b) or any(len(row) != width for row in w):
                 raise ValueError(f"layer {layer} needs a row of {width} weights and a bias for each of its neurons")
             width = len(w)
@@ -69,7 +48,7 @@ class ExactNet:
         """The network with exactly these doubles as its weights: every double is a fraction."""
         if net.batch_shape:
             raise ValueError(f"one network becomes exact, not a batch of shape {net.batch_shape}: choose one, as in nets[0]")
-        return cls(tuple(w.tolist() for w in net.weights), tuple(b.tolist() for b in net.biases), Fraction(net.leak))
+        return cls([w.tolist() for w in net.weights], [b.tolist() for b in net.biases], net.leak)
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -118,15 +97,15 @@ class ExactNet:
         return z if z > 0 else self.leak * z
 
 
-def _affine(w: Matrix, b: Sequence[Number], h: Sequence[Number]) -> tuple[Fraction, ...]:
-    return tuple(sum((c * v for c, v in zip(row, h) if c), start=bias) for row, bias in zip(w, b))  # ty: ignore[invalid-return-type]
+def _affine(w: Sequence[Row], b: Row, h: Row) -> Row:
+    return tuple(sum((c * v for c, v in zip(row, h) if c), start=bias) for row, bias in zip(w, b))
 
 
 # ---- the whole line at once ----------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class Line:
+class ExactSpline:
     """A continuous piecewise linear function of one variable: values at sorted knots, and the slopes of the two outer rays."""
 
     knots: tuple[Fraction, ...]
@@ -140,19 +119,19 @@ class Line:
         inner = ((b - a) / (t - s) for (s, t), (a, b) in zip(pairwise(self.knots), pairwise(self.values)))
         return (self.first_slope, *inner, self.last_slope)
 
-    def changes(self) -> tuple[Fraction, ...]:
+    def sign_changes(self) -> tuple[Fraction, ...]:
         """Where the sign changes, from left to right: the zeros with opposite strict signs on their two sides.
 
         A stretch of zeros between opposite signs is one change, placed at its left end.
         """
-        line = _with_zeros([self], self)[0]
-        signs = [_sign(-line.first_slope) or _sign(line.values[0]), *map(_sign, line.values)]
-        signs.append(_sign(line.last_slope) or signs[-1])
+        fine = _with_zeros([self], self)[0]
+        signs = [_sign(-fine.first_slope) or _sign(fine.values[0]), *map(_sign, fine.values)]
+        signs.append(_sign(fine.last_slope) or signs[-1])
         places: list[Fraction] = []
         before, zero = 0, None
         for i, sign in enumerate(signs):
             if sign == 0:
-                zero = zero if zero is not None else line.knots[i - 1]
+                zero = zero if zero is not None else fine.knots[i - 1]
                 continue
             if before and sign != before:
                 assert zero is not None  # a sign changes at a knot or at a zero between two
@@ -161,12 +140,12 @@ class Line:
         return tuple(places)
 
 
-def line(net: ExactNet) -> Line:
+def exact_spline(net: ExactNet) -> ExactSpline:
     """The function of a network of one input and one output, on all of the line, with every kink."""
     if net.sizes[0] != 1 or net.sizes[-1] != 1:
         raise ValueError(f"a network of one input and one output is needed; got {net}")
     zero, one = Fraction(0), Fraction(1)
-    state = [Line((zero,), (zero,), one, one)]
+    state = [ExactSpline((zero,), (zero,), one, one)]
     for w, b in zip(net.weights[:-1], net.biases[:-1]):
         state = [_combine(state, row, bias) for row, bias in zip(w, b)]
         for neuron in tuple(state):
@@ -177,17 +156,17 @@ def line(net: ExactNet) -> Line:
 
 def sign_changes(net: ExactNet) -> tuple[Fraction, ...]:
     """The places where a network of one input changes sign, exactly."""
-    return line(net).changes()
+    return exact_spline(net).sign_changes()
 
 
-def _combine(state: list[Line], row: Sequence[Number], bias: Number) -> Line:
+def _combine(state: list[ExactSpline], row: Row, bias: Fraction) -> ExactSpline:
     values = tuple(sum((c * v for c, v in zip(row, at) if c), start=bias) for at in zip(*(n.values for n in state)))
     first = sum((c * n.first_slope for c, n in zip(row, state)), start=Fraction(0))
     last = sum((c * n.last_slope for c, n in zip(row, state)), start=Fraction(0))
-    return Line(state[0].knots, values, first, last)  # ty: ignore[invalid-argument-type]
+    return ExactSpline(state[0].knots, values, first, last)
 
 
-def _with_zeros(state: list[Line], f: Line) -> list[Line]:
+def _with_zeros(state: list[ExactSpline], f: ExactSpline) -> list[ExactSpline]:
     """All functions of the state with the zeros of `f` as further knots; `f` lives on earlier or equal knots."""
     new = []
     if f.first_slope and f.values[0] / f.first_slope > 0:
@@ -201,27 +180,27 @@ def _with_zeros(state: list[Line], f: Line) -> list[Line]:
     return state if knots == state[0].knots else [_refined(n, knots) for n in state]
 
 
-def _refined(f: Line, knots: tuple[Fraction, ...]) -> Line:
+def _refined(f: ExactSpline, knots: tuple[Fraction, ...]) -> ExactSpline:
     slopes, values, piece = f.slopes, [], 0
     for t in knots:
         while piece < len(f.knots) and f.knots[piece] <= t:
             piece += 1
         i = max(piece - 1, 0)
         values.append(f.values[i] + slopes[piece] * (t - f.knots[i]))
-    return Line(knots, tuple(values), f.first_slope, f.last_slope)
+    return ExactSpline(knots, tuple(values), f.first_slope, f.last_slope)
 
 
-def _activate(f: Line, leak: Fraction) -> Line:
+def _activate(f: ExactSpline, leak: Fraction) -> ExactSpline:
     left = _sign(-f.first_slope) or _sign(f.values[0])
     right = _sign(f.last_slope) or _sign(f.values[-1])
     values = tuple(v if v > 0 else leak * v for v in f.values)
-    return Line(f.knots, values, f.first_slope * (1 if left > 0 else leak), f.last_slope * (1 if right > 0 else leak))
+    return ExactSpline(f.knots, values, f.first_slope * (1 if left > 0 else leak), f.last_slope * (1 if right > 0 else leak))
 
 
-def _without_false_kinks(f: Line) -> Line:
+def _without_false_kinks(f: ExactSpline) -> ExactSpline:
     slopes = f.slopes
     kept = [i for i in range(len(f.knots)) if slopes[i] != slopes[i + 1]] or [0]
-    return Line(tuple(f.knots[i] for i in kept), tuple(f.values[i] for i in kept), f.first_slope, f.last_slope)
+    return ExactSpline(tuple(f.knots[i] for i in kept), tuple(f.values[i] for i in kept), f.first_slope, f.last_slope)
 
 
 def _sign(value: Fraction) -> int:

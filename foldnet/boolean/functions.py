@@ -4,7 +4,7 @@ A table lists the values for the inputs in lexicographic order, the first input 
 first entry, so that 0110 is 6 and the parity of four bits is 27030. The digits 0 and 1 stand for -1 and 1. (boolean/swaps)
 
 >>> from foldnet.boolean import functions
->>> functions.table(6, 2).tolist(), functions.count_classes(4)
+>>> functions.truth_table(6, 2).tolist(), functions.count_npn_classes(4)
 ([0, 1, 1, 0], 222)
 >>> functions.fourier(functions.parity(2)).tolist()
 [0.0, 0.0, 0.0, -1.0]
@@ -23,7 +23,7 @@ MOST_INPUTS = 20
 MOST_LISTED = 5
 
 
-def table(f, n: int | None = None) -> np.ndarray:
+def truth_table(f, n: int | None = None) -> np.ndarray:
     """Truth tables `(*batch, 2**n)` of zeros and ones (uint8) from any of the ways to write a function.
 
     `f` is a text as "0110", a table or a batch of tables with values in {0, 1} or {-1, 1}, or, with `n`, a number.
@@ -60,7 +60,7 @@ def _from_number(f, n: int) -> np.ndarray:
     return np.array([value >> k & 1 for k in range(2**n - 1, -1, -1)], dtype=np.uint8)
 
 
-def tables(numbers, n: int) -> np.ndarray:
+def truth_tables(numbers, n: int) -> np.ndarray:
     """The tables `(*batch, 2**n)` of many functions (n <= 6) from an array of their numbers."""
     _check_inputs(n, 6)
     numbers = np.asarray(numbers)
@@ -70,16 +70,16 @@ def tables(numbers, n: int) -> np.ndarray:
     return (numbers.astype(np.uint64)[..., None] >> places & np.uint64(1)).astype(np.uint8)
 
 
-def number(f) -> int | np.ndarray:
-    """The number of a function, the inverse of `table`; for a batch of tables (n <= 6) an array of uint64."""
-    t = table(f)
+def table_number(f) -> int | np.ndarray:
+    """The number of a function, the inverse of `truth_table`; for a batch of tables (n <= 6) an array of uint64."""
+    t = truth_table(f)
     if t.ndim == 1:
         return int("".join(map(str, t.tolist())), 2)
-    _check_inputs(inputs_of(t), 6)
+    _check_inputs(input_count(t), 6)
     return t.astype(np.uint64) @ (np.uint64(1) << np.arange(t.shape[-1] - 1, -1, -1, dtype=np.uint64))
 
 
-def inputs_of(t: np.ndarray) -> int:
+def input_count(t: np.ndarray) -> int:
     """n, for a table with 2**n entries."""
     return int(t.shape[-1]).bit_length() - 1
 
@@ -94,12 +94,6 @@ def corners(n: int, low: int = -1) -> np.ndarray:
 def parity(n: int) -> np.ndarray:
     """The table of x_1 xor ... xor x_n: one where an odd number of digits is 1."""
     return (corners(n, low=0).sum(1) & 1).astype(np.uint8)
-
-
-def locked(array: np.ndarray) -> np.ndarray:
-    """The array, which nobody can write into any more: a cache hands one and the same to all."""
-    array.setflags(write=False)
-    return array
 
 
 # ---- symmetry ----------------------------------------------------------------------------------------------------------------
@@ -117,40 +111,42 @@ def symmetries(n: int) -> np.ndarray:
     permuted = np.stack([(digits[:, list(p)] << np.arange(n)).sum(1) for p in permutations(range(n))])
     masks = np.concatenate([np.arange(2 ** (n - 1)), 2**n - 1 - np.arange(2 ** (n - 1))])
     maps = permuted[None] ^ masks[:, None, None]
-    return locked(maps.reshape(-1, 2**n).astype(np.uint8))
+    maps = maps.reshape(-1, 2**n).astype(np.uint8)
+    maps.setflags(write=False)  # a cache hands one and the same to all
+    return maps
 
 
-def orbit(f, n: int | None = None) -> np.ndarray:
+def npn_class(f, n: int | None = None) -> np.ndarray:
     """The numbers, ascending, of the NPN class of one function (n <= 6).
 
     These are the functions that negating inputs, permuting them and negating the output make of it.
     """
-    t = table(f, n)
+    t = truth_table(f, n)
     if t.ndim != 1:
         raise ValueError(f"one function has an orbit, not a batch of shape {t.shape[:-1]}")
-    same = t[symmetries(inputs_of(t))]
-    return np.unique(np.concatenate([number(same), number(1 - same)]))
+    same = t[symmetries(input_count(t))]
+    return np.unique(np.concatenate([table_number(same), table_number(1 - same)]))
 
 
-def canonical(f, n: int | None = None) -> int | np.ndarray:
+def npn_canonical(f, n: int | None = None) -> int | np.ndarray:
     """The smallest number in the NPN class of a function (n <= 6), or of each function of a batch (n <= 5)."""
-    t = table(f, n)
-    n = inputs_of(t)
+    t = truth_table(f, n)
+    n = input_count(t)
     if n == 6 and t.ndim == 1:
-        return int(orbit(t)[0])
+        return int(npn_class(t)[0])
     _check_inputs(n, MOST_LISTED)
-    numbers = np.asarray(number(t), dtype=np.uint64)
+    numbers = np.asarray(table_number(t), dtype=np.uint64)
     smallest = _canonical5(numbers)[0] if n == 5 else _lookup(n)[0][numbers]
     return int(smallest) if t.ndim == 1 else smallest
 
 
-def classes(n: int) -> np.ndarray:
+def npn_classes(n: int) -> np.ndarray:
     """The smallest number of every NPN class, ascending: 2, 4, 14, 222, 616126 of them for n = 1, ..., 5."""
     return _classes(n)[0].copy()
 
 
-def class_sizes(n: int) -> np.ndarray:
-    """How many functions each class in `classes(n)` has; together 2**2**n."""
+def npn_class_sizes(n: int) -> np.ndarray:
+    """How many functions each class in `npn_classes(n)` has; together 2**2**n."""
     return _classes(n)[1].copy()
 
 
@@ -172,7 +168,7 @@ def _lookup(n: int) -> tuple[np.ndarray, np.ndarray]:
     maps, inverse = symmetries(n), np.argsort(symmetries(n), axis=1)
     for f in range(1 << 2**n):
         if way[f] < 0:
-            reached = number(table(f, n)[inverse])
+            reached = table_number(truth_table(f, n)[inverse])
             both = np.concatenate([reached, (1 << 2**n) - 1 - reached])
             smallest[both], way[both] = f, np.arange(2 * len(maps))
     return smallest, way
@@ -183,8 +179,8 @@ def _four() -> tuple[np.ndarray, ...]:
     """What the kernel for n = 5 needs of n = 4: canonical forms, ways there, stabilisers, and symmetries acting on bytes."""
     smallest, way = _lookup(4)
     maps = symmetries(4)
-    byte = tables(np.arange(256) << 8, 4), tables(np.arange(256), 4)  # the first and the last eight entries
-    moved = np.stack([np.stack([number(b[:, m]) for b in byte]) for m in maps]).astype(np.uint16)
+    byte = truth_tables(np.arange(256) << 8, 4), truth_tables(np.arange(256), 4)  # the first and the last eight entries
+    moved = np.stack([np.stack([table_number(b[:, m]) for b in byte]) for m in maps]).astype(np.uint16)
     firsts = np.unique(smallest)
     fixing, start = [], np.zeros(1 << 16, dtype=np.int64)
     count = np.zeros(1 << 16, dtype=np.int64)
@@ -204,7 +200,7 @@ def _canonical5(numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return smallest.reshape(numbers.shape), size.reshape(numbers.shape)
 
 
-def count_classes(n: int) -> int:
+def count_npn_classes(n: int) -> int:
     """The number of NPN classes (n <= 6) by Burnside's lemma: the average number of functions that a symmetry fixes."""
     total = 0
     for image in symmetries(n).astype(np.int64):
@@ -229,8 +225,8 @@ def walsh(f, n: int | None = None) -> np.ndarray:
 
     The set S of a column has those i for which the digit x_i of the column's input is 1. (S2-def-fourier, as printed)
     """
-    t = table(f, n)
-    n, batch = inputs_of(t), t.shape[:-1]
+    t = truth_table(f, n)
+    n, batch = input_count(t), t.shape[:-1]
     sums = (2 * t.astype(np.int32) - 1).reshape(-1, 2**n)
     for k in range(n):
         halves = sums.reshape(len(sums), -1, 2, 2**k)
@@ -248,23 +244,23 @@ def fourier(f, n: int | None = None) -> np.ndarray:
 def degree(f, n: int | None = None) -> np.ndarray:
     """The size of the largest S with a Fourier coefficient that is not zero, `(*batch,)`; 0 for a constant."""
     sums = walsh(f, n)
-    return ((sums != 0) * corners(inputs_of(sums), low=0).sum(1)).max(-1)
+    return ((sums != 0) * corners(input_count(sums), low=0).sum(1)).max(-1)
 
 
 def influences(f, n: int | None = None) -> np.ndarray:
     """For each input the share of the corners at which flipping it flips f, `(*batch, n)`."""
-    t = table(f, n)
-    n = inputs_of(t)
+    t = truth_table(f, n)
+    n = input_count(t)
     flipped = np.arange(2**n) ^ (1 << np.arange(n - 1, -1, -1))[:, None]
     return (t[..., None, :] != t[..., flipped]).mean(-1)
 
 
-def influence(f, n: int | None = None) -> np.ndarray:
+def total_influence(f, n: int | None = None) -> np.ndarray:
     """The total influence, `(*batch,)`. (S2-eq-3.6)"""
     return influences(f, n).sum(-1)
 
 
-def entropy(f, n: int | None = None) -> np.ndarray:
+def fourier_entropy(f, n: int | None = None) -> np.ndarray:
     """The Shannon entropy, in bits, of the squared Fourier coefficients, `(*batch,)`. (S2-eq-3.7)"""
     squares = fourier(f, n) ** 2
     return -(squares * np.log2(np.where(squares > 0, squares, 1.0))).sum(-1) + 0.0

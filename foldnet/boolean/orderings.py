@@ -3,8 +3,8 @@
 A projection without ties puts the 2**n corners in an order. Up to negating and permuting inputs its weights are
 0 < w_1 < ... < w_n, and what is left are 1, 1, 2, 14, 516, 124187 orders for n = 1, ..., 6 (A009997 in the OEIS).
 
->>> from foldnet.boolean.orderings import count_orderings
->>> [count_orderings(n) for n in (1, 2, 3, 4)]
+>>> from foldnet.boolean.orderings import count_corner_orders
+>>> [count_corner_orders(n) for n in (1, 2, 3, 4)]
 [1, 1, 2, 14]
 """
 
@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from .functions import corners, locked
+from .functions import corners
 
 MOST_ORDERED = 6
 # No determinant of an n x n matrix of -1, 0, 1 is larger: the values of Hadamard's problem.
@@ -26,7 +26,7 @@ LARGEST_WEIGHT = {1: 1, 2: 2, 3: 4, 4: 10, 5: 30, 6: 114}  # what the last order
 STORED = Path(__file__).parent / "orderings6.xz"
 
 
-def count_orderings(n: int) -> int:
+def count_corner_orders(n: int) -> int:
     """How many orders there are (n <= 6), without listing one: the regions that the planes v.w = 0, v in {-1, 0, 1}^n, cut out.
 
     Zaslavsky: the regions number |chi(-1)|, chi the characteristic polynomial. Athanasiadis: for a prime p that divides no minor,
@@ -61,45 +61,35 @@ def _primes_above(low: int, count: int) -> list[int]:
 
 
 @cache
-def orderings(n: int) -> np.ndarray:
+def ordering_weights(n: int) -> np.ndarray:
     """Small whole weights 0 < w_1 < ... < w_n, one row for each order (n <= 6), `(count, n)`.
 
-    For n <= 5 found by trying all weights with w_n = 1, 2, ... until all orders are there; for n = 6 the same, stored.
+    For n <= 5 they are found by trying all weights with w_n = 1, 2, ... until all orders are there. For n = 6 that takes half an
+    hour, so the result is stored.
     """
     _check(n)
     if n == 6:
         steps = np.frombuffer(lzma.decompress(STORED.read_bytes()), dtype=np.uint8).reshape(n, -1)
-        return locked(np.cumsum(steps, axis=0).T.astype(np.int64))
-    return locked(search(n, count_orderings(n), LARGEST_WEIGHT[n]))
+        weights = np.cumsum(steps, axis=0).T.astype(np.int64)
+    elif n == 1:
+        weights = np.ones((1, 1), dtype=np.int64)
+    else:
+        from . import _ordering_kernel
 
-
-def search(n: int, count: int, largest: int) -> np.ndarray:
-    """Weights for up to `count` orders, found among whole weights up to `largest`; for n = 6 all of them take half an hour."""
-    if n == 1:
-        return np.ones((1, 1), dtype=np.int64)
-    from . import _ordering_kernel
-
-    return _ordering_kernel.small_weights(n, count, largest)[:, ::-1].copy()
+        weights = _ordering_kernel.small_weights(n, count_corner_orders(n), LARGEST_WEIGHT[n])[:, ::-1].copy()
+    weights.setflags(write=False)
+    return weights
 
 
 @cache
-def orders(n: int) -> np.ndarray:
-    """The corners, as indices of a truth table, along each of the weights in `orderings(n)`: `(count, 2**n)` (uint8)."""
-    sums = orderings(n) @ corners(n, low=0).T
+def corner_orders(n: int) -> np.ndarray:
+    """The corners, as indices of a truth table, along each of the weights in `ordering_weights(n)`: `(count, 2**n)` (uint8)."""
+    sums = ordering_weights(n) @ corners(n, low=0).T
     order = np.argsort(sums, axis=1, kind="stable").astype(np.uint8)
     if n > 1 and (np.diff(np.take_along_axis(sums, order.astype(np.int64), 1), axis=1) <= 0).any():
         raise ValueError("the stored weights have ties: the package's file is damaged")
-    return locked(order)
-
-
-def tree(order: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Orders `(count, 2**n)` as the tree of their first halves: depth and corner of each node, depth first."""
-    half = order[:, : order.shape[1] // 2]
-    half = half[np.lexsort(half.T[::-1])]
-    same = np.cumprod(half[1:] == half[:-1], axis=1).sum(1)
-    known = np.concatenate([[0], same])  # how many corners each order shares with the one before it
-    new = np.arange(half.shape[1]) >= known[:, None]
-    return np.nonzero(new)[1], half[new].astype(np.int64)
+    order.setflags(write=False)
+    return order
 
 
 def _check(n: int) -> None:

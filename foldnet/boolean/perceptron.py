@@ -2,12 +2,12 @@
 
 Classes are 1 and -1, and a sum of exactly 0 belongs to class 1, as in eq. 2.1 of S2. (boolean/perceptron)
 
->>> from foldnet.boolean.perceptron import decide, learn, order
->>> learn([[0.0], [1.0]], [-1, 1]).mistakes
+>>> from foldnet.boolean.perceptron import find_separation, perceptron_order, train_perceptron
+>>> train_perceptron([[0.0], [1.0]], [-1, 1]).mistakes
 3
->>> decide([[0, 0, 1], [0, 1, 1], [1, 0, 1], [1, 1, 1]], [0, 1, 1, 0])  # XOR: no weights, and why
+>>> find_separation([[0, 0, 1], [0, 1, 1], [1, 0, 1], [1, 1, 1]], [0, 1, 1, 0])  # XOR: no weights, and why
 Separation(weights=None, balance=(1, 1, 1, 1))
->>> order("0110"), order("0001")
+>>> perceptron_order("0110"), perceptron_order("0001")
 (2, 1)
 """
 
@@ -21,7 +21,7 @@ from math import lcm
 
 import numpy as np
 
-from .functions import corners, inputs_of, table
+from .functions import corners, input_count, truth_table
 
 FINEST = 10**6  # denominators of what the linear program finds; a wrong guess does not pass the exact test
 
@@ -30,7 +30,7 @@ FINEST = 10**6  # denominators of what the linear program finds; a wrong guess d
 
 
 @dataclass(frozen=True, eq=False)
-class Run:
+class PerceptronRun:
     """What the perceptron algorithm did: `weights[k]` are the weights after k mistakes, the bias last.
 
     `samples[k]` is the sample of mistake k, `passes` how often it went through the data, the last pass without a mistake
@@ -47,12 +47,16 @@ class Run:
         return len(self.samples)
 
 
-def learn(x, t, rate: float = 0.5, start=None, most_passes: int = 1000) -> Run:
-    """The perceptron convergence algorithm on samples `x`, `(n, d)`, with classes `t` of 1 and -1, from weights 0 or `start`.
+def train_perceptron(x, t, rate: float = 0.5, start=None, most_passes: int = 1000) -> PerceptronRun:
+    """The perceptron convergence algorithm: a mistake moves the weights, bias last, by `rate * (t - f(x))` times (x, 1).
 
-    The samples take turns; at a mistake the weights and the bias move by `rate * (t - f(x))` times the sample and 1.
+    x: the samples, `(n, d)`.
+    t: their classes, 1 or -1, `(n,)`.
+    rate: the learning rate.
+    start: the weights at the beginning, the bias last; zeros if not given.
+    most_passes: after so many passes through the samples it stops.
     """
-    z, t = augmented(x, t)
+    z, t = _augmented(x, t)
     w = np.zeros(z.shape[1]) if start is None else np.array(start, dtype=float)
     if w.shape != z.shape[1:]:
         raise ValueError(f"samples of {z.shape[1] - 1} numbers need {z.shape[1]} weights, the bias last; got shape {w.shape}")
@@ -66,10 +70,10 @@ def learn(x, t, rate: float = 0.5, start=None, most_passes: int = 1000) -> Run:
             samples.append(i)
             turn = i + 1
         elif turn == 0:
-            return Run(np.stack(history), tuple(samples), passes + 1, True)
+            return PerceptronRun(np.stack(history), tuple(samples), passes + 1, True)
         else:
             passes, turn = passes + 1, 0
-    return Run(np.stack(history), tuple(samples), passes, False)
+    return PerceptronRun(np.stack(history), tuple(samples), passes, False)
 
 
 def predict(z, w) -> np.ndarray:
@@ -77,7 +81,7 @@ def predict(z, w) -> np.ndarray:
     return np.where(np.asarray(z) @ np.asarray(w) >= 0, 1, -1)
 
 
-def augmented(x, t) -> tuple[np.ndarray, np.ndarray]:
+def _augmented(x, t) -> tuple[np.ndarray, np.ndarray]:
     """The samples with a 1 for the bias behind them, `(n, d + 1)`, and their classes; other shapes and classes are refused."""
     x, t = np.asarray(x, dtype=float), np.asarray(t)
     if x.ndim != 2 or t.shape != x.shape[:1] or not x.size:
@@ -87,7 +91,7 @@ def augmented(x, t) -> tuple[np.ndarray, np.ndarray]:
     return np.column_stack([x, np.ones(len(x))]), t
 
 
-def widest(x, t) -> tuple[np.ndarray, float]:
+def widest_margin(x, t) -> tuple[np.ndarray, float]:
     """The unit weights, bias last, of the widest margin, and that margin: the least `t * (z @ w)` over the augmented samples.
 
     Samples that no line separates give zeros and 0, and so does a margin below some 1e-9.
@@ -95,7 +99,7 @@ def widest(x, t) -> tuple[np.ndarray, float]:
     """
     from scipy.optimize import nnls
 
-    z, t = augmented(x, t)
+    z, t = _augmented(x, t)
     signed = z * t[:, None]
     goal = np.append(np.zeros(z.shape[1]), 1.0)
     rest = np.vstack([signed.T, np.ones(len(z))]) @ nnls(np.vstack([signed.T, np.ones(len(z))]), goal)[0] - goal
@@ -108,10 +112,10 @@ def widest(x, t) -> tuple[np.ndarray, float]:
     return w, margin
 
 
-def most_mistakes(x, t) -> float:
+def novikoff_bound(x, t) -> float:
     """Novikoff's bound on the mistakes from weights 0, at any rate: `(R / margin)**2`; infinite where no line separates."""
-    z, _ = augmented(x, t)
-    margin = widest(x, t)[1]
+    z, _ = _augmented(x, t)
+    margin = widest_margin(x, t)[1]
     return float((z * z).sum(1).max() / margin**2) if margin > 0 else np.inf
 
 
@@ -133,11 +137,14 @@ class Separation:
         return self.weights is not None
 
 
-def decide(features, positive, strict: bool = False) -> Separation:
-    """Whether weights give `features @ w >= 0` where `positive` and `< 0` elsewhere; `strict` asks for `> 0` as well.
+def find_separation(features, positive, strict: bool = False) -> Separation:
+    """Weights with `features @ w >= 0` where `positive` and `< 0` elsewhere, or a proof that there are none.
 
-    `features` are whole numbers `(n, k)`, `positive` booleans `(n,)`. No bias is added: for one, give a column of ones. A linear
-    program finds the answer, and whole numbers prove it: one that they do not bear out raises.
+    A linear program finds the answer, and whole numbers prove it: one that they do not bear out raises.
+
+    features: whole numbers `(n, k)`. No bias is added: for one, give a column of ones.
+    positive: booleans `(n,)`.
+    strict: ask for `> 0` where `positive`.
     """
     from scipy.optimize import linprog
 
@@ -184,36 +191,18 @@ def subsets(n: int, most: int | None = None) -> list[tuple[int, ...]]:
     return [s for size in range((n if most is None else most) + 1) for s in combinations(range(n), size)]
 
 
-def masks(n: int, of: Sequence[tuple[int, ...]] | None = None) -> np.ndarray:
-    """The features `prod(x[i] for i in s)` at all strings of n bits, `(2**n, len(of))`, for the sets `of` (default: all)."""
+def mask_features(n: int, of: Sequence[tuple[int, ...]] | None = None) -> np.ndarray:
+    """The features `prod(x[i] for i in s)` at all strings of n bits, `(2**n, len(of))`, for the sets s in `of` (default: all)."""
     x = corners(n, low=0)
     return np.stack([x[:, list(s)].prod(1) for s in (subsets(n) if of is None else of)], axis=1)
 
 
-def order(f, n: int | None = None) -> int:
+def perceptron_order(f, n: int | None = None) -> int:
     """Minsky and Papert's order of a Boolean function: how many bits at once its masks have to see, at least."""
-    t = table(f, n)
+    t = truth_table(f, n)
     if t.ndim != 1:
         raise ValueError(f"one function has an order, not a batch of shape {t.shape[:-1]}")
     if t.min() == t.max():
         return 0
-    n = inputs_of(t)
-    return next(k for k in range(1, n + 1) if decide(masks(n, subsets(n, k)), t == 1))
-
-
-def averaged(weights, of: Sequence[tuple[int, ...]], group: Sequence[Sequence[int]]) -> np.ndarray:
-    """Weights of masks made equal on each orbit: the mean over a group of permutations of the positions.
-
-    `weights[k]` belongs to the position set `of[k]`; a permutation `g` takes position i to `g[i]`, and `of` has to be closed.
-    """
-    place = {frozenset(s): k for k, s in enumerate(of)}
-    try:
-        moved = [[place[frozenset(g[i] for i in s)] for s in of] for g in group]
-    except KeyError as missing:
-        raise ValueError(f"the masks are not closed under the group: {sorted(missing.args[0])} is not among them") from None
-    return np.mean([np.asarray(weights, dtype=float)[row] for row in moved], axis=0)
-
-
-def shifts(n: int) -> list[tuple[int, ...]]:
-    """The cyclic shifts of n positions, as permutations."""
-    return [tuple((i + k) % n for i in range(n)) for k in range(n)]
+    n = input_count(t)
+    return next(k for k in range(1, n + 1) if find_separation(mask_features(n, subsets(n, k)), t == 1))

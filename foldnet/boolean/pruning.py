@@ -4,9 +4,9 @@ Inputs are -1 and 1. A neuron whose weights and bias are all zero stays zero und
 different widths are trained side by side, padded with such neurons. (boolean/pruning)
 
 >>> from foldnet.boolean.functions import parity
->>> from foldnet.boolean.pruning import prune_wide, solves, subnetworks, tuned
+>>> from foldnet.boolean.pruning import prune_wide, solves, subnetworks, train_on
 >>> from foldnet.nets import ReLUNet
->>> net = tuned(ReLUNet.random((2, 4, 1), seed=3), parity(2), epochs=500).net
+>>> net = train_on(ReLUNet.random((2, 4, 1), seed=3), parity(2), epochs=500).net
 >>> bool(solves(net, parity(2))), subnetworks(net, 2).batch_shape
 (True, (6,))
 >>> width, successes, tried = prune_wide([net], parity(2), epochs=500)[0]
@@ -17,7 +17,6 @@ different widths are trained side by side, padded with such neurons. (boolean/pr
 from __future__ import annotations
 
 import functools
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -28,14 +27,14 @@ from torch import Tensor
 
 from ..nets import ReLUNet, stack
 from ..train import Fit, fit
-from .functions import corners, inputs_of, table
+from .functions import corners, input_count, truth_table
 from .training import EPOCHS, LR
 
 
-def targets(f, like: ReLUNet) -> tuple[Tensor, Tensor]:
+def _targets(f, like: ReLUNet) -> tuple[Tensor, Tensor]:
     """The corners of the cube, in {-1, 1}, and the values 0 and 1 of `f` there, in the dtype and on the device of a network."""
-    t = table(f)
-    x = torch.as_tensor(corners(inputs_of(t)), dtype=like.dtype, device=like.device)
+    t = truth_table(f)
+    x = torch.as_tensor(corners(input_count(t)), dtype=like.dtype, device=like.device)
     return x, torch.as_tensor(np.asarray(t, dtype=float), dtype=like.dtype, device=like.device)
 
 
@@ -48,7 +47,7 @@ def solves(net: ReLUNet, f) -> Tensor:
     if net.sizes[-1] != 1:
         raise ValueError(f"a network for one Boolean function has one output; got {net}")
     net = net.to(torch.float64)
-    x, y = targets(f, net)
+    x, y = _targets(f, net)
     out = net(x)[..., 0]
     size = x.abs()
     for w, b in zip(net.weights, net.biases):
@@ -57,22 +56,29 @@ def solves(net: ReLUNet, f) -> Tensor:
     return (out * (2 * y - 1) > rounding).all(-1)
 
 
-def tuned(net: ReLUNet, f, epochs: int = EPOCHS, until: float | None = None, every: int | None = None, lr: float = LR) -> Fit:
-    """Train every network on `f` as Section 3.4 of the dissertation does: Adam, rate 0.025, binary cross-entropy with logits.
+def train_on(net: ReLUNet, f, epochs: int = EPOCHS, until: float | None = None, every: int | None = None, lr: float = LR) -> Fit:
+    """Train every network on a Boolean function: Adam on the binary cross-entropy with logits, inputs -1 and 1.
 
-    A mean loss below log 2 / 2^n leaves no corner wrong, so `until` may end the training of a network that is sure to solve it.
+    net: one network or a batch.
+    f: the function, as `truth_table` takes it.
+    epochs: passes over all corners; the rate and the number of them are those of Section 3.4 of the dissertation.
+    until: a network whose loss is so small stops. A mean loss below log 2 / 2^n leaves no corner wrong.
+    every: the loss is recorded every so many epochs; by default at the ends.
+    lr: the learning rate.
     """
-    x, y = targets(f, net)
+    x, y = _targets(f, net)
     return fit(net, x, y, loss="bce", lr=lr, epochs=epochs, until=until, every=every or max(1, epochs), progress=False)
 
 
 # ---- subnetworks -----------------------------------------------------------------------------------------------------------
 
 
-def kept(net: ReLUNet, layer: int, neurons) -> ReLUNet:
-    """The network with these neurons of a hidden layer alone: `(k,)`, or `(..., k)` for many choices, new axes of the batch.
+def keep_neurons(net: ReLUNet, layer: int, neurons) -> ReLUNet:
+    """The network with only some neurons of a hidden layer.
 
-    A batch `(*batch,)` and choices `(..., k)` make networks `(*batch, ...)`.
+    net: one network or a batch `(*batch,)`.
+    layer: the hidden layer, counted from 0.
+    neurons: which of them stay, `(k,)`, or many choices `(..., k)`, which make networks `(*batch, ...)`.
     """
     hidden = len(net.weights) - 1
     if not 0 <= layer < hidden:
@@ -96,21 +102,19 @@ def kept(net: ReLUNet, layer: int, neurons) -> ReLUNet:
     return net.with_layers(weights, biases)
 
 
-def choices(neurons: int, width: int) -> np.ndarray:
-    """All ways to choose `width` of the neurons 0, 1, ...: `(binomial, width)`, in the order of `itertools.combinations`."""
-    if not 1 <= width <= neurons:
-        raise ValueError(f"1 to {neurons} of {neurons} neurons can be chosen; got {width}")
-    return np.array(list(combinations(range(neurons), width)))
-
-
 def subnetworks(net: ReLUNet, width: int) -> ReLUNet:
-    """All subnetworks of this width of networks with one hidden layer, `(*batch, binomial)`. (S2-alg-prune-wide)"""
+    """All subnetworks of this width of networks with one hidden layer, `(*batch, binomial)`. (S2-alg-prune-wide)
+
+    They stand in the order of `itertools.combinations`.
+    """
     if len(net.weights) != 2:
         raise ValueError(f"every subset of neurons is tried for one hidden layer; got a {net}")
-    return kept(net, 0, choices(net.sizes[1], width))
+    if not 1 <= width <= net.sizes[1]:
+        raise ValueError(f"1 to {net.sizes[1]} of {net.sizes[1]} neurons can be chosen; got {width}")
+    return keep_neurons(net, 0, list(combinations(range(net.sizes[1]), width)))
 
 
-def without_layer(net: ReLUNet, layer: int) -> ReLUNet:
+def remove_layer(net: ReLUNet, layer: int) -> ReLUNet:
     """The network without the activations of a hidden layer: the affine maps before and after it become one."""
     if not 0 <= layer < len(net.weights) - 1:
         raise ValueError(f"hidden layers of a {net} are 0 to {len(net.weights) - 2}; got {layer}")
@@ -120,7 +124,7 @@ def without_layer(net: ReLUNet, layer: int) -> ReLUNet:
     return net.with_layers(*both)
 
 
-def padded(net: ReLUNet, hidden: Sequence[int]) -> ReLUNet:
+def pad_widths(net: ReLUNet, hidden: Sequence[int]) -> ReLUNet:
     """The same function with hidden layers of these widths: what is added is zero, and stays zero in training."""
     sizes = (net.sizes[0], *hidden, net.sizes[-1])
     if len(sizes) != len(net.sizes) or any(new < old for old, new in zip(net.sizes, sizes)):
@@ -139,7 +143,12 @@ def prune_wide(nets: Sequence[ReLUNet], f, epochs: int = EPOCHS, until: float = 
 
     Subsets of 1, 2, ... neurons are taken from the network as it is, trained, and judged; the first width with a success ends
     the search. `(width, successes, tried)` for each network, `tried` counting all subnetworks that were trained, with zeros for
-    the other two if not even the whole network succeeds. The networks may differ in width. (S2-alg-prune-wide)
+    the other two if not even the whole network succeeds. (S2-alg-prune-wide)
+
+    nets: the networks, which may differ in width.
+    f: the function, as `truth_table` takes it.
+    epochs, until: how long a subnetwork is trained, as in `train_on`.
+    at_once: so many subnetworks are trained together at most.
     """
     found: list[tuple] = [(0, 0, 0)] * len(nets)
     for width in range(1, max(net.sizes[1] for net in nets) + 1):
@@ -151,7 +160,7 @@ def prune_wide(nets: Sequence[ReLUNet], f, epochs: int = EPOCHS, until: float = 
         weights, biases = (map(torch.cat, zip(*(getattr(p, kind) for p in parts))) for kind in ("weights", "biases"))
         every = parts[0].with_layers(weights, biases)
         chunks = [every[start : start + at_once] for start in range(0, sum(counts), at_once)]
-        right = torch.cat([solves(tuned(chunk, f, epochs, until).net, f) for chunk in chunks])
+        right = torch.cat([solves(train_on(chunk, f, epochs, until).net, f) for chunk in chunks])
         for i, good in zip(left, right.split(counts)):
             success, tried = int(good.sum()), found[i][2] + len(good)
             found[i] = (width if success else 0, success, tried)
@@ -177,9 +186,13 @@ class Pruning:
 def prune_deep(nets: Sequence[ReLUNet], f, epochs: Sequence[int] = (100, EPOCHS), seed: int = 0) -> list[Pruning]:
     """Remove neurons one by one while some removal, followed by training, leaves a network that solves `f`. (S2-alg-prune-deep)
 
-    Each network tries the removal of each of its neurons and trains what is left for `epochs[0]` epochs; if none succeeds it
-    tries with `epochs[1]`, and so on, and stops if none ever does. A removal that succeeds has the score 1 / loss; one of them is
-    drawn with probability proportional to its score. The last neuron of a layer goes with its layer: `without_layer`.
+    A removal that succeeds has the score 1 / loss; one of them is drawn with probability proportional to its score. The last
+    neuron of a layer goes with its layer: `remove_layer`.
+
+    nets: the networks, which may differ in width and depth.
+    f: the function, as `truth_table` takes it.
+    epochs: each removal is tried and trained for `epochs[0]` epochs; if none succeeds, for `epochs[1]`, and so on.
+    seed: of the draws among the removals that succeed.
     """
     states = [Pruning(net, [net.sizes[1:-1]]) for net in nets]
     rng = np.random.default_rng(seed)
@@ -218,16 +231,16 @@ def _tried(states: list[Pruning], f, epochs: int) -> dict[int, list]:
     place = [(i, layer, j) for i, w in enumerate(widths) for layer, n in enumerate(w) if n > 1 for j in range(n)]
     if place:
         who, layer, neuron = map(torch.as_tensor, zip(*place))
-        every = _removed(stack([padded(s.net, room) for s in states])[who], layer, neuron)
+        every = _removed(stack([pad_widths(s.net, room) for s in states])[who], layer, neuron)
         for number, score, net in _judged(every, f, epochs, states, who.tolist()):
             i, at, j = place[number]
             rest = [k for k in range(widths[i][at]) if k != j]
-            found[i].append((score, lambda net=net, i=i, at=at, rest=rest: kept(_cropped(net(), widths[i]), at, rest)))
+            found[i].append((score, lambda net=net, i=i, at=at, rest=rest: keep_neurons(_cropped(net(), widths[i]), at, rest)))
     short = [(i, layer) for i, w in enumerate(widths) for layer, n in enumerate(w) if n == 1 and len(w) > 1]
     if short:
-        less = [without_layer(states[i].net, layer) for i, layer in short]
+        less = [remove_layer(states[i].net, layer) for i, layer in short]
         room = tuple(map(max, zip(*(net.sizes[1:-1] for net in less))))
-        every = stack([padded(net, room) for net in less])
+        every = stack([pad_widths(net, room) for net in less])
         for number, score, net in _judged(every, f, epochs, states, [i for i, _ in short]):
             found[short[number][0]].append((score, lambda net=net, to=less[number].sizes[1:-1]: _cropped(net(), to)))
     return found
@@ -235,7 +248,7 @@ def _tried(states: list[Pruning], f, epochs: int) -> dict[int, list]:
 
 def _judged(every: ReLUNet, f, epochs: int, states: list[Pruning], owners: list[int]):
     """Train all; of those that solve `f` number, score and a call for the network. The owners have the work written down."""
-    result = tuned(every, f, epochs)
+    result = train_on(every, f, epochs)
     for i in owners:
         states[i].work += epochs * (states[i].net.parameter_count - 1)
     score = result.final_loss.clamp(min=1e-12).reciprocal().tolist()
@@ -256,39 +269,7 @@ def _removed(net: ReLUNet, layer: Tensor, neuron: Tensor) -> ReLUNet:
 
 
 def _cropped(net: ReLUNet, hidden: Sequence[int]) -> ReLUNet:
-    """`padded` taken back."""
+    """`pad_widths` taken back."""
     sizes = (net.sizes[0], *hidden, net.sizes[-1])
     weights = [w[..., :o, :i] for w, i, o in zip(net.weights, sizes, sizes[1:])]
     return net.with_layers(weights, [b[..., :o] for b, o in zip(net.biases, sizes[1:])])
-
-
-# ---- reading the results ---------------------------------------------------------------------------------------------------
-
-
-def smallest(architectures: Sequence[str], layers: int) -> list[int]:
-    """Of hidden widths such as "2-3", those of this depth with the fewest neurons; of several the most frequent. [] for none."""
-    found = [tuple(map(int, text.split("-"))) for text in architectures]
-    found = [widths for widths in found if len(widths) == layers]
-    least = min(map(sum, found), default=0)
-    often = Counter(widths for widths in found if sum(widths) == least).most_common(1)
-    return list(often[0][0]) if often else []
-
-
-def knee(share: np.ndarray, accuracy: np.ndarray, lost: float = 1.0) -> float:
-    """The share of a network at which its accuracy has fallen by `lost`, in the mean over seeds, in percent.
-
-    Both are `(steps, seeds)`, shares falling from 1 and accuracies in percent. Between two steps the logarithm of the share is
-    interpolated; where the accuracy never falls so far, the last share.
-    """
-    x, fallen = np.log(np.mean(share, 1)), np.mean(accuracy[0]) - np.mean(accuracy, 1)
-    below = np.flatnonzero(fallen > lost)
-    if not len(below):
-        return float(100 * np.exp(x[-1]))
-    k = below[0]
-    return float(100 * np.exp(np.interp(lost, fallen[k - 1 : k + 1], x[k - 1 : k + 1])))
-
-
-def accuracy_at(percent: float, share: np.ndarray, accuracy: np.ndarray) -> np.ndarray:
-    """The accuracy of each seed, `(seeds,)`, at this percentage of the network, interpolated as in `knee`."""
-    x, y = np.log(share)[::-1], np.asarray(accuracy)[::-1]
-    return np.array([np.interp(np.log(percent / 100), x[:, s], y[:, s]) for s in range(x.shape[1])])

@@ -3,8 +3,8 @@
 The setting of the dissertation's Section 3.4: inputs in {-1, 1}, He's normal weights, binary cross-entropy with logits, Adam.
 
 >>> from foldnet.boolean.functions import parity
->>> from foldnet.boolean.training import attempts
->>> found = attempts(parity(2)[None], width=3, depth=1, trials=50, epochs=500)
+>>> from foldnet.boolean.training import train_many
+>>> found = train_many(parity(2)[None], width=3, depth=1, trials=50, epochs=500)
 >>> found.solved.shape, bool(found.counts[0] > 25)
 ((1, 50), True)
 """
@@ -21,7 +21,7 @@ import torch
 
 from ..nets import ReLUNet
 from ..train import fit
-from .functions import corners, inputs_of, parity, table
+from .functions import corners, input_count, truth_table
 
 LR, EPOCHS, LEAKY = 0.025, 4000, 0.1
 ROOM = {"cpu": 4e8, "cuda": 3e10}  # bytes that one call of `fit` may take
@@ -29,7 +29,7 @@ LOOK = 100_000_000  # activations of a layer that are looked at together
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
+class TrainingOutcome:
     """What became of networks `(functions, trials)`: all corners right or not, how many were right, and when they stopped."""
 
     solved: np.ndarray
@@ -42,17 +42,17 @@ class Outcome:
         return self.solved.sum(1)
 
 
-def rectangle(n: int, width: int, depth: int) -> tuple[int, ...]:
-    """The sizes of a network of n inputs with `depth` hidden layers of one width: `(4, 3, 3, 1)` for 4, 3, 2."""
-    return (n, *[width] * depth, 1)
-
-
-def initial(
+def initial_networks(
     sizes: Sequence[int], batch: Sequence[int], leak: float = LEAKY, seed: int = 0, device: str = "cpu", biases: str = "torch"
 ) -> ReLUNet:
-    """Random networks in single precision: He's normal weights, biases uniform as torch.nn.Linear has them, or `"zero"`.
+    """Random networks in single precision with He's normal weights.
 
-    The source does not say how the biases begin. On the CPU the numbers are the same on every machine; a GPU draws its own.
+    sizes: the widths of the layers, inputs first.
+    batch: how many networks, as a shape.
+    leak: the slope of the nodes left of zero.
+    seed: on the CPU it gives the same numbers on every machine; a GPU draws its own.
+    device: where the networks live.
+    biases: `"torch"`, uniform as in torch.nn.Linear, or `"zero"`; the dissertation does not say how they begin.
     """
     if biases not in ("torch", "zero"):
         raise ValueError(f"biases are 'torch' or 'zero'; got {biases!r}")
@@ -60,12 +60,12 @@ def initial(
         weights = list(ReLUNet.random(sizes, batch, "he", seed=2 * seed, dtype=torch.float32).weights)
         offsets = list(ReLUNet.random(sizes, batch, "torch", seed=2 * seed + 1, dtype=torch.float32).biases)
     else:
-        weights, offsets = drawn_there(sizes, batch, seed, device)
+        weights, offsets = _drawn_there(sizes, batch, seed, device)
     return ReLUNet(weights, [b if biases == "torch" else torch.zeros_like(b) for b in offsets], leak)
 
 
-def drawn_there(sizes: Sequence[int], batch: Sequence[int], seed: int, device: str) -> tuple[list, list]:
-    """The weights and biases of `initial` from the device's own generator: millions of networks need not cross the bus."""
+def _drawn_there(sizes: Sequence[int], batch: Sequence[int], seed: int, device: str) -> tuple[list, list]:
+    """Weights and biases from the device's own generator, so that millions of networks need not be copied to it."""
     source = torch.Generator(device).manual_seed(seed)
     weights, biases = [], []
     for i, o in pairwise(sizes):
@@ -74,12 +74,12 @@ def drawn_there(sizes: Sequence[int], batch: Sequence[int], seed: int, device: s
     return weights, biases
 
 
-def enough(n: int) -> float:
+def _enough(n: int) -> float:
     """A mean loss at which no corner can be wrong: a wrong one costs log 2 or more, and the mean is over 2**n corners."""
     return log(2) / 2**n
 
 
-def attempts(
+def train_many(
     f,
     width: int,
     depth: int = 1,
@@ -91,27 +91,36 @@ def attempts(
     biases: str = "torch",
     low: int = -1,
     engine: str = "auto",
-) -> Outcome:
-    """Train `trials` networks on each of the functions, tables `(functions, 2**n)`, for at most `epochs` epochs.
+) -> TrainingOutcome:
+    """Train many networks on each of some Boolean functions, and see which get all corners right.
 
-    A network is stopped once its loss says that all corners are right, and has succeeded if they are when it ends. Inputs have
-    the digits `low` and 1. So many functions as fit into memory are taken at a time, each portion with a seed of its own.
+    A network stops once its loss says that all corners are right. As many functions as fit into memory are taken at a time,
+    each portion with a seed of its own.
+
+    f: the functions, truth tables `(functions, 2**n)`.
+    width, depth: of the hidden layers, all of one width.
+    leak: the slope of the nodes left of zero.
+    trials: networks for each function.
+    epochs: passes over all corners, at most.
+    seed, device, biases: as in `initial_networks`.
+    low: the inputs have the digits `low` and 1.
+    engine: as in `fit`.
     """
-    t = table(f)
+    t = truth_table(f)
     t = t.reshape(-1, t.shape[-1])
-    n = inputs_of(t)
-    sizes, x = rectangle(n, width, depth), torch.tensor(corners(n, low), dtype=torch.float32, device=device)
+    n = input_count(t)
+    sizes, x = (n, *[width] * depth, 1), torch.tensor(corners(n, low), dtype=torch.float32, device=device)
     at_once = max(1, int(ROOM[torch.device(device).type] / (trials * _bytes(sizes))))
     parts = []
     for portion, start in enumerate(range(0, len(t), at_once)):
         chosen = t[start : start + at_once]
-        nets = initial(sizes, (len(chosen), trials), leak, seed + 1009 * portion, device, biases)
+        nets = initial_networks(sizes, (len(chosen), trials), leak, seed + 1009 * portion, device, biases)
         y = torch.tensor(chosen, dtype=torch.float32, device=device)[:, None, :, None]
         mark = max(1, epochs)
-        done = fit(nets, x, y, loss="bce", lr=LR, epochs=epochs, until=enough(n), every=mark, progress=False, engine=engine)
+        done = fit(nets, x, y, loss="bce", lr=LR, epochs=epochs, until=_enough(n), every=mark, progress=False, engine=engine)
         right = _right(done.net, x, y).masked_fill_(done.diverged, 0)
         parts.append([v.cpu().numpy() for v in (right == 2**n, right, done.epochs_run)])
-    return Outcome(*(np.concatenate(p) for p in zip(*parts)))
+    return TrainingOutcome(*(np.concatenate(p) for p in zip(*parts)))
 
 
 def _right(nets: ReLUNet, x, y) -> torch.Tensor:
@@ -129,19 +138,3 @@ def _bytes(sizes: Sequence[int]) -> int:
     """About what one network takes while it is trained: parameters, moments and copies, its targets, activations."""
     points, parameters = 2 ** sizes[0], sum(o * (i + 1) for i, o in pairwise(sizes))
     return 4 * (10 * parameters + points * (3 + 3 * sum(sizes[1:])))
-
-
-# ---- functions of more inputs ------------------------------------------------------------------------------------------------
-
-
-def with_parity(f, n: int) -> np.ndarray:
-    """Tables `(*batch, 2**n)` of f(x_1, ..., x_k) xor x_1 xor ... xor x_n, for f of k <= n inputs. (S2-find-xor-family)"""
-    t = table(f)
-    if inputs_of(t) > n:
-        raise ValueError(f"a function of {inputs_of(t)} inputs is no function of the first of {n}")
-    return np.repeat(t, 2 ** (n - inputs_of(t)), axis=-1) ^ parity(n)
-
-
-def random_functions(n: int, count: int, seed: int = 0) -> np.ndarray:
-    """Tables `(count, 2**n)` with a fair coin for each corner."""
-    return np.random.default_rng([n, seed]).integers(0, 2, (count, 2**n), dtype=np.uint8)

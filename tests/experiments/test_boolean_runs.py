@@ -8,9 +8,10 @@ import pytest
 from scipy.stats import spearmanr
 
 from experiments import boolean_training, five_inputs, parity_width, swaps_classes, xor_optima
+from foldbook.chapters import training
 from foldbook.stored import Row, Stored, stored
-from foldnet.boolean import difficulty, functions, swaps
-from foldnet.boolean.training import attempts
+from foldnet.boolean import functions, swaps
+from foldnet.boolean.training import train_many
 
 
 @pytest.mark.parametrize(("width", "leak"), [(1, "0"), (1, "1/2"), (2, "0"), (2, "1/10")])
@@ -59,10 +60,10 @@ def test_boolean_training_has_every_shape_once_and_the_small_ones_first():
 def test_a_cell_of_boolean_training_counts_by_class():
     cell = boolean_training.classes_cell(0.1, 3, 1) | {"trials": 4}
     found = boolean_training.cell(**cell, epochs=300)
-    again = attempts(functions.tables(functions.classes(4), 4), 3, 1, 0.1, 4, 300, seed=31_500)
+    again = train_many(functions.truth_tables(functions.npn_classes(4), 4), 3, 1, 0.1, 4, 300, seed=31_500)
     assert found["solved"].tolist() == again.solved.sum(1).tolist() == found["first"].tolist()
     assert found["epochs"].tolist() == sorted(found["epochs"].tolist())
-    hard = np.argmax(functions.classes(4) == 27030)
+    hard = np.argmax(functions.npn_classes(4) == 27030)
     assert found["solved"][hard] < found["solved"].mean()
 
 
@@ -75,12 +76,12 @@ def test_the_cells_of_more_inputs():
 
 
 def test_a_cell_of_five_inputs(monkeypatch, tmp_path):
-    some = functions.classes(5)[::7000]
-    t = functions.tables(some, 5)
-    known = {"number": some.astype(np.uint32), "swaps": swaps.swaps(t).astype(np.uint8), **difficulty.measures(t)}
+    some = functions.npn_classes(5)[::7000]
+    t = functions.truth_tables(some, 5)
+    known = {"number": some.astype(np.uint32), "swaps": swaps.swaps(t).astype(np.uint8), **training.measures(t)}
     monkeypatch.setattr(five_inputs, "table_of_measures", lambda: known)
     found = five_inputs.cell(0.1, 4, 1, every=1, epochs=250, trials=6)
-    again = attempts(t, 4, 1, 0.1, 6, 250, seed=41_500).counts
+    again = train_many(t, 4, 1, 0.1, 6, 250, seed=41_500).counts
     assert found["solved"].tolist() == again.tolist()
     assert found["sample"].tolist() == again[::20].tolist()
     assert found["mean"] == pytest.approx(again.mean() / 6, rel=1e-5)

@@ -5,7 +5,7 @@ import torch
 
 from experiments import pruning_boolean as run
 from foldnet.boolean.functions import parity
-from foldnet.boolean.pruning import solves, tuned
+from foldnet.boolean.pruning import solves, train_on
 
 
 def test_a_table_of_two_digits():
@@ -14,7 +14,7 @@ def test_a_table_of_two_digits():
     assert pruned.shape == (3, 3)
     for i, w in enumerate((2, 4, 6)):
         starts = run.start((2, w, 1), 5, [1, 2, w, 0])
-        right = int(solves(tuned(starts, parity(2), 400, run.SURE).net, parity(2)).sum())
+        right = int(solves(train_on(starts, parity(2), 400, run.SURE).net, parity(2)).sum())
         assert found["solved"][i] == right
         assert (tried[i] > 0).sum() == min(right, 3)
     assert set(pruned.flatten().tolist()) <= {0, 2, 3, 4}  # one neuron is monotone along its direction: never two digits

@@ -20,7 +20,7 @@ import pytest
 import torch
 
 import foldnet
-from foldnet.boolean import optima, optima_symbolic, pruning
+from foldnet.boolean import pruning
 from foldnet.boolean.constructions import wrong_corners
 from foldnet.geometry import boundaries, cells, comparison, grid, pieces, regions, tropical, vision
 from foldnet.growth import amplitude, expressivity, fold_loop, folding, neurons, tiny, typical, widen
@@ -324,32 +324,26 @@ TRIALS = {
     "training.problem.checked_data": Trial(lambda net: problem.checked_data(net, X, Y, "cross_entropy"), blind=BLIND),
     "training.gradient.FlatNetworks": Trial(flat_gradient, truth=autograd, many=True),
     "boolean.constructions.wrong_corners": Trial(lambda net: wrong_corners(net, "0110"), (2, 4, 1), same=True),
-    "boolean.optima.parameters": Trial(optima.parameters, (1, 2, 1)),
-    "boolean.optima.losses": Trial(optima.losses, (1, 2, 1), same=True),
-    "boolean.optima.levels": Trial(optima.levels, (1, 2, 1), same=True),
-    "boolean.optima.node_cases": Trial(optima.node_cases, (1, 2, 1)),
-    "boolean.optima_symbolic.matches": Trial(lambda net: optima_symbolic.matches(net, optima_symbolic.TABLE[0], 1e-5), (1, 2, 1)),
-    "boolean.pruning.targets": Trial(lambda net: pruning.targets(XOR, net), blind=BLIND),
     "boolean.pruning.solves": Trial(lambda net: pruning.solves(net, XOR), (2, 4, 1), same=True),
-    "boolean.pruning.tuned": Trial(
-        lambda net: pruning.tuned(net, XOR, 4).net.vector(),
+    "boolean.pruning.train_on": Trial(
+        lambda net: pruning.train_on(net, XOR, 4).net.vector(),
         (2, 4, 1),
         truth=lambda net, r: [(r, by_optim(net, CORNERS, torch.tensor(XOR, dtype=net.dtype)[:, None], bits, 4, 0.025))],
     ),
-    "boolean.pruning.kept": Trial(
-        lambda net: pruning.kept(net, 0, [[0, 2], [1, 3]])(X),
+    "boolean.pruning.keep_neurons": Trial(
+        lambda net: pruning.keep_neurons(net, 0, [[0, 2], [1, 3]])(X),
         truth=lambda net, r: [(r, some_neurons(net, [[0, 2], [1, 3]]))],
     ),
     "boolean.pruning.subnetworks": Trial(
         lambda net: pruning.subnetworks(net, 2)(X),
         truth=lambda net, r: [(r, some_neurons(net, itertools.combinations(range(4), 2)))],
     ),
-    "boolean.pruning.without_layer": Trial(
-        lambda net: pruning.without_layer(net, 0)(X),
+    "boolean.pruning.remove_layer": Trial(
+        lambda net: pruning.remove_layer(net, 0)(X),
         truth=lambda net, r: [(r, after(net, layers(net, X)[0] @ net.weights[1].mT + net.biases[1].unsqueeze(-2), 1))],
     ),
-    "boolean.pruning.padded": Trial(
-        lambda net: pruning.padded(net, [w + 2 for w in net.sizes[1:-1]])(X), truth=lambda net, r: [(r, layers(net, X)[-1])]
+    "boolean.pruning.pad_widths": Trial(
+        lambda net: pruning.pad_widths(net, [w + 2 for w in net.sizes[1:-1]])(X), truth=lambda net, r: [(r, layers(net, X)[-1])]
     ),
     "boolean.pruning.prune_wide": Trial(least_widths, (2, 4, 1), truth=lambda net, r: [(r, least_by_hand(net))]),
     "boolean.pruning.prune_deep": Trial(

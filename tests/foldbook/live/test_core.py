@@ -19,7 +19,7 @@ from scipy import stats
 from foldbook.live.stills import folding_network
 from foldnet import ReLUNet
 from foldnet.boolean import capacity
-from foldnet.boolean.swaps import changes, swaps
+from foldnet.boolean.swaps import class_changes, swaps
 from foldnet.geometry.vision import affine_at
 from foldnet.growth.amplitude import best_amplitude
 from foldnet.growth.expressivity import best_update, desired_update, layer_inputs
@@ -612,10 +612,12 @@ def test_half_way_a_fold_stands_as_high_as_it_is_wide(core):
 
 
 def same_swaps(core, table, weights):
-    assert core("cube.changes(table, weights)", table=table, weights=weights) == changes(np.array(table, bool), np.array(weights))
+    assert core("cube.changes(table, weights)", table=table, weights=weights) == class_changes(
+        np.array(table, bool), np.array(weights)
+    )
     got = core("cube.fewest(table)", table=table)
     assert got["swaps"] == swaps(np.array(table, bool))
-    assert changes(np.array(table, bool), np.array(got["weights"])) == got["swaps"]
+    assert class_changes(np.array(table, bool), np.array(got["weights"])) == got["swaps"]
 
 
 @settings(FEW, max_examples=15)

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 import torch
 
+from foldbook.chapters.optima import data, levels
 from foldbook.live import figures, live
 from foldnet import ReLUNet
 from foldnet.boolean import capacity
-from foldnet.boolean.optima import data, levels
-from foldnet.boolean.swaps import changes, swaps
+from foldnet.boolean.swaps import class_changes, swaps
 from foldnet.geometry.boundaries import margin
 from foldnet.geometry.regions import regions
 from foldnet.growth.amplitude import best_amplitude
@@ -525,14 +525,17 @@ def test_dropped_starts_end_at_the_three_losses(show):
 def test_the_cube_is_turned_painted_and_answered(show):
     window = show("swaps")
     state = window.state()
-    assert f"{changes(np.array(state['table'], bool), np.array(state['weights']))} changes" in window.readout()
+    assert f"{class_changes(np.array(state['table'], bool), np.array(state['weights']))} changes" in window.readout()
     grip = window.page.get_by_role("slider", name="turn the cube")
     grip.focus()
     for key in ("ArrowRight", "Shift+ArrowUp", "ArrowLeft"):
         grip.press(key)
     turned = window.state()
     assert turned["weights"] != state["weights"]
-    assert f"Along this line: {changes(np.array(state['table'], bool), np.array(turned['weights']))} change" in window.readout()
+    assert (
+        f"Along this line: {class_changes(np.array(state['table'], bool), np.array(turned['weights']))} change"
+        in window.readout()
+    )
     window.button("Tell me the answer").click()
     assert "The swaps value is 3" in window.readout()
     window.page.get_by_role("button", name="corner 000").click()

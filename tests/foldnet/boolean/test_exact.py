@@ -9,7 +9,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from foldnet.boolean.exact import ExactNet, Line, line, rational, sign_changes
+from foldnet.boolean.exact import ExactNet, ExactSpline, exact_spline, rational, sign_changes
 from foldnet.nets import ReLUNet
 from foldnet.splines.depth import deep_pieces
 
@@ -39,7 +39,7 @@ def test_the_exact_network_is_the_float_one(sizes, leak, seed):
 @given(shapes, leaks, st.integers(0, 10_000))
 def test_the_line_has_the_kinks_of_the_float_spline_and_the_values_of_the_network(sizes, leak, seed):
     net = random_net(sizes, leak, seed)
-    exact, other = line(ExactNet.of(net)), deep_pieces(net)
+    exact, other = exact_spline(ExactNet.of(net)), deep_pieces(net)
     real = [t for t, a, b in zip(exact.knots, exact.slopes, exact.slopes[1:]) if a != b]
     assert np.allclose([float(t) for t in real], other.knots.numpy(), rtol=1e-9, atol=1e-9)
     slopes = [float(s) for s in exact.slopes] if real else [float(exact.first_slope)]
@@ -63,10 +63,10 @@ def test_between_two_changes_the_sign_is_constant_and_across_one_it_turns(sizes,
 
 
 def test_a_stretch_of_zeros_is_one_change_or_none():
-    assert Line((F(0), F(1)), (F(0), F(0)), F(1), F(1)).changes() == (F(0),)
-    assert Line((F(0), F(1)), (F(0), F(0)), F(1), F(-1)).changes() == ()
-    assert Line((F(0),), (F(0),), F(-1), F(1)).changes() == ()
-    assert Line((F(0),), (F(3),), F(0), F(0)).changes() == ()
+    assert ExactSpline((F(0), F(1)), (F(0), F(0)), F(1), F(1)).sign_changes() == (F(0),)
+    assert ExactSpline((F(0), F(1)), (F(0), F(0)), F(1), F(-1)).sign_changes() == ()
+    assert ExactSpline((F(0),), (F(0),), F(-1), F(1)).sign_changes() == ()
+    assert ExactSpline((F(0),), (F(3),), F(0), F(0)).sign_changes() == ()
 
 
 @settings(deadline=None, max_examples=30)
@@ -87,7 +87,7 @@ def test_composition_and_projection(leak, seed):
         (lambda: ExactNet((((1,),), ((1,),)), ((0,), (0,)), 1), r"\[0, 1\)"),
         (lambda: ExactNet((((1,),), ((1, 2),)), ((0,), (0,))), "layer 1"),
         (lambda: ExactNet.of(ReLUNet.random((1, 2, 1), batch=3)), "choose one"),
-        (lambda: line(ExactNet.of(ReLUNet.random((2, 2, 1)))), "one input"),
+        (lambda: exact_spline(ExactNet.of(ReLUNet.random((2, 2, 1)))), "one input"),
         (lambda: ExactNet.of(ReLUNet.random((2, 2, 1)))((1, 2, 3)), "2 coordinates"),
     ],
 )

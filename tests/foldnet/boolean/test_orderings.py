@@ -1,113 +1,65 @@
 """The orders of the cube's corners: the list, its length by another road, and orders met by chance."""
 
-from itertools import product
-
 import numpy as np
 import pytest
 
-from foldnet.boolean import cases
-from foldnet.boolean.functions import classes, corners, symmetries, tables
-from foldnet.boolean.orderings import count_orderings, orderings, orders, search, tree
+from foldnet.boolean import _ordering_kernel, _swaps_kernel
+from foldnet.boolean.functions import corners
+from foldnet.boolean.orderings import corner_orders, count_corner_orders, ordering_weights
 
 A009997 = {1: 1, 2: 1, 3: 2, 4: 14, 5: 516, 6: 124187}
 
 
 @pytest.mark.parametrize(("n", "count"), A009997.items())
 def test_as_many_orders_as_the_oeis_and_the_finite_field_say(n, count):
-    assert count_orderings(n) == count
-    assert orderings(n).shape == (count, n)
-    assert len(np.unique(orders(n), axis=0)) == count
+    assert count_corner_orders(n) == count
+    assert ordering_weights(n).shape == (count, n)
+    assert len(np.unique(corner_orders(n), axis=0)) == count
 
 
 @pytest.mark.parametrize("n", [2, 3, 4, 5, 6])
 def test_the_weights_are_ascending_without_ties_and_give_the_orders(n):
-    w = orderings(n)
+    w = ordering_weights(n)
     assert (w[:, 0] > 0).all()
     assert (np.diff(w, axis=1) > 0).all()
     some = np.random.default_rng(n).choice(len(w), min(len(w), 500), replace=False)
     for k in some:
         sums = [sum(int(a) * b for a, b in zip(w[k], x)) for x in corners(n, low=0).tolist()]
         assert len(set(sums)) == 2**n
-        assert orders(n)[k].tolist() == sorted(range(2**n), key=sums.__getitem__)
+        assert corner_orders(n)[k].tolist() == sorted(range(2**n), key=sums.__getitem__)
 
 
 @pytest.mark.parametrize(("n", "draws"), [(3, 2000), (4, 20_000), (5, 20_000), (6, 5_000)])
 def test_an_order_met_by_chance_is_in_the_list(n, draws):
     w = np.sort(np.abs(np.random.default_rng(n).normal(size=(draws, n))), axis=1)
     met = np.argsort(w @ corners(n, low=0).T, axis=1).astype(np.uint8)
-    known = {o.tobytes() for o in orders(n)}
+    known = {o.tobytes() for o in corner_orders(n)}
     assert {o.tobytes() for o in met} <= known
 
 
 def test_the_search_finds_the_smallest_weights_and_stops_short_without_them():
-    assert len(search(4, 14, 10)) == 14
-    assert len(search(4, 14, 9)) < 14
-    assert len(search(5, 516, 29)) < 516
-    assert orderings(6).max() == 114
+    assert len(_ordering_kernel.small_weights(4, 14, 10)) == 14
+    assert len(_ordering_kernel.small_weights(4, 14, 9)) < 14
+    assert len(_ordering_kernel.small_weights(5, 516, 29)) < 516
+    assert ordering_weights(6).max() == 114
 
 
 @pytest.mark.parametrize("n", [1, 3, 5])
 def test_the_tree_holds_every_first_half_once(n):
-    depth, point = tree(orders(n))
+    depth, point = _swaps_kernel.prefix_tree(corner_orders(n))
     path, halves = {}, []
     for d, p in zip(depth.tolist(), point.tolist()):
         path[d] = p
         if d == 2**n // 2 - 1:
             halves.append([path[i] for i in range(d + 1)])
-    assert sorted(halves) == sorted(orders(n)[:, : 2**n // 2].tolist())
+    assert sorted(halves) == sorted(corner_orders(n)[:, : 2**n // 2].tolist())
 
 
 def test_the_far_half_mirrors_the_near_one():
     for n in (3, 4, 5):
-        assert np.array_equal(orders(n)[:, ::-1], 2**n - 1 - orders(n))
+        assert np.array_equal(corner_orders(n)[:, ::-1], 2**n - 1 - corner_orders(n))
 
 
 def test_seven_inputs_are_refused_with_their_number():
     with pytest.raises(ValueError, match="214,580,603"):
-        orderings(7)
-
-
-# ---- the dissertation's cases ------------------------------------------------------------------------------------------------
-
-
-def test_the_printed_cases_leave_four_inputs_open():
-    for n, sizes in [(3, [1, 1]), (4, [4, 3, 1, 2, 3, 1])]:
-        _, count = np.unique(cases.case(orderings(n)), axis=0, return_counts=True)
-        assert count.tolist() == sizes
-    open_question = np.array([[3, 5, 6, 7], [3, 5, 7, 9]])  # w_4 below and above w_1 + w_2
-    assert np.array_equal(*cases.case(open_question))
-    order = np.argsort(open_question @ corners(4, low=0).T, axis=1)
-    assert not np.array_equal(*order)
-
-
-def test_thirteen_of_seventy_two_choices_are_right():
-    t = tables(classes(4), 4)
-    fewest = cases.fewest_by_weights(t, orderings(4))
-    exact = fewest.min(1)
-    assert np.bincount(exact).tolist() == [1, 14, 63, 93, 49, 2]
-    case = np.unique(cases.case(orderings(4)), axis=0, return_inverse=True)[1].ravel()
-    got = np.array([fewest[:, list(c)].min(1) for c in product(*(np.flatnonzero(case == k) for k in range(6)))])
-    assert len(got) == 72
-    assert (got == exact).all(1).sum() == 13
-    assert (got.max(1) == 6).sum() == 36
-
-
-def test_the_cases_tell_equal_from_between():
-    assert cases.case([0, 0, 0]).tolist() == [0, 0, 0]
-    assert cases.case([1, 1, 2]).tolist() == [1, 0, 2]
-    assert cases.case([1, 2, 3]).tolist() == [1, 1, 2]
-    assert cases.case([2, 3, 4]).tolist() == [1, 1, 1]
-    assert cases.case([1, 2, 4]).tolist() == [1, 1, 3]
-    with pytest.raises(ValueError, match="0 <= w_1"):
-        cases.case([2, 1])
-
-
-def test_the_algorithm_as_printed_is_right_on_three_inputs():
-    wrong = [f for f in range(256) if f % 17 == 0 and cases.swaps_as_printed(f, 3) != _brute(f)]
-    assert wrong == []
-
-
-def _brute(f):
-    t = np.array([f >> k & 1 for k in range(7, -1, -1)])
-    along = t[symmetries(3).astype(int)][:, orders(3).astype(int)]
-    return (along[..., 1:] != along[..., :-1]).sum(-1).min()
+        ordering_weights(7)

@@ -1,18 +1,25 @@
 """The perceptron against plain twins, and its proofs against brute force."""
 
 from fractions import Fraction
-from itertools import permutations, product
+from itertools import product
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.integrate import solve_ivp
 from scipy.optimize import minimize
 
-from foldnet.boolean import perceptron, spikes
-from foldnet.boolean.functions import corners, parity, table
-from foldnet.boolean.perceptron import averaged, decide, learn, masks, most_mistakes, order, shifts, subsets, widest
+from foldnet.boolean import perceptron
+from foldnet.boolean.functions import corners, parity, truth_table
+from foldnet.boolean.perceptron import (
+    find_separation,
+    mask_features,
+    novikoff_bound,
+    perceptron_order,
+    subsets,
+    train_perceptron,
+    widest_margin,
+)
 
 
 def sample_by_sample(x, t, rate, passes):
@@ -36,7 +43,7 @@ def test_the_fast_way_makes_the_mistakes_of_the_printed_one(seed, d, n):
     rng = np.random.default_rng(seed)
     x, t = rng.integers(-5, 6, (n, d)), rng.choice([-1, 1], n)
     wrong, w, passes, done = sample_by_sample(x.tolist(), t.tolist(), Fraction(1, 2), 30)
-    run = learn(x, t, rate=0.5, most_passes=30)
+    run = train_perceptron(x, t, rate=0.5, most_passes=30)
     assert list(run.samples) == wrong
     assert (run.passes, run.done, run.mistakes) == (passes, done, len(wrong))
     assert run.weights[-1].tolist() == [float(v) for v in w]
@@ -45,10 +52,14 @@ def test_the_fast_way_makes_the_mistakes_of_the_printed_one(seed, d, n):
 
 def test_it_starts_where_it_is_told_and_the_rate_does_not_matter_from_zero():
     x, t = np.array([[2.0, 1.0], [-1.0, 3.0], [1.0, -4.0]]), np.array([1, -1, 1])
-    assert learn(x, t, rate=0.5).samples == learn(x, t, rate=0.25).samples == learn(x, t, rate=1.0).samples
-    done = learn(x, t)
-    assert learn(x, t, start=done.weights[-1]).mistakes == 0
-    assert learn(x, t, start=[0.0, 0.0, -5.0]).samples[0] == 0
+    assert (
+        train_perceptron(x, t, rate=0.5).samples
+        == train_perceptron(x, t, rate=0.25).samples
+        == train_perceptron(x, t, rate=1.0).samples
+    )
+    done = train_perceptron(x, t)
+    assert train_perceptron(x, t, start=done.weights[-1]).mistakes == 0
+    assert train_perceptron(x, t, start=[0.0, 0.0, -5.0]).samples[0] == 0
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -57,19 +68,23 @@ def test_the_widest_margin_is_that_of_a_plain_optimizer(seed):
     x, w = rng.normal(size=(12, 2)), rng.normal(size=3)
     t = np.where(x @ w[:2] + w[2] >= 0, 1, -1)
     z = np.c_[x, np.ones(12)] * t[:, None]
-    unit, margin = widest(x, t)
+    unit, margin = widest_margin(x, t)
     assert np.linalg.norm(unit) == pytest.approx(1)
     assert (z @ unit).min() == pytest.approx(margin)
     plain = minimize(lambda v: v @ v, 50 * w, constraints={"type": "ineq", "fun": lambda v: z @ v - 1}, options={"maxiter": 500})
     assert margin == pytest.approx(1 / np.linalg.norm(plain.x), rel=1e-4)
-    assert learn(x, t, most_passes=10**5).mistakes <= most_mistakes(x, t) == pytest.approx((z * z).sum(1).max() / margin**2)
+    assert (
+        train_perceptron(x, t, most_passes=10**5).mistakes
+        <= novikoff_bound(x, t)
+        == pytest.approx((z * z).sum(1).max() / margin**2)
+    )
 
 
 def test_classes_that_no_line_separates_have_no_margin():
     x, t = corners(2, low=0), np.array([-1, 1, 1, -1])
-    assert widest(x, t)[1] == 0
-    assert most_mistakes(x, t) == np.inf
-    assert not learn(x, t, most_passes=50).done
+    assert widest_margin(x, t)[1] == 0
+    assert novikoff_bound(x, t) == np.inf
+    assert not train_perceptron(x, t, most_passes=50).done
 
 
 def brute_force(features, positive, strict):
@@ -82,9 +97,9 @@ def brute_force(features, positive, strict):
 @pytest.mark.parametrize("strict", [False, True])
 @pytest.mark.parametrize("constant", [False, True])
 def test_separable_is_what_brute_force_finds(strict, constant):
-    z = masks(2, subsets(2) if constant else subsets(2)[1:])[:, : 3 if constant else 2]
+    z = mask_features(2, subsets(2) if constant else subsets(2)[1:])[:, : 3 if constant else 2]
     for positive in product([False, True], repeat=4):
-        answer = decide(z, positive, strict)
+        answer = find_separation(z, positive, strict)
         assert bool(answer) == brute_force(z, np.array(positive), strict)
 
 
@@ -93,7 +108,7 @@ def test_separable_is_what_brute_force_finds(strict, constant):
 def test_every_answer_carries_its_proof(seed, strict):
     rng = np.random.default_rng(seed)
     z, positive = rng.integers(-3, 4, (9, 3)), rng.random(9) < 0.5
-    answer = decide(z, positive, strict)
+    answer = find_separation(z, positive, strict)
     assert (answer.weights is None) != (answer.balance is None)
     if answer:
         sums = z @ np.array(answer.weights)
@@ -108,84 +123,39 @@ def test_every_answer_carries_its_proof(seed, strict):
 
 def test_xor_is_the_function_of_two_bits_without_a_line():
     z = np.c_[corners(2, low=0), np.ones(4, int)]
-    answers = {f: decide(z, table(f, 2) == 1) for f in range(16)}
+    answers = {f: find_separation(z, truth_table(f, 2) == 1) for f in range(16)}
     assert {f: a.balance for f, a in answers.items() if not a} == {6: (1, 1, 1, 1), 9: (1, 1, 1, 1)}
 
 
 def test_orders_count_threshold_functions_and_parity_is_alone():
-    counts = np.bincount([order(f, 3) for f in range(256)])
+    counts = np.bincount([perceptron_order(f, 3) for f in range(256)])
     assert counts[0] + counts[1] == 104  # OEIS A000609
     assert counts[3] == 2
-    assert [order(parity(n)) for n in (1, 2, 3, 4)] == [1, 2, 3, 4]
-    assert order([0, 0, 0, 1, 0, 1, 1, 1]) == 1  # majority
+    assert [perceptron_order(parity(n)) for n in (1, 2, 3, 4)] == [1, 2, 3, 4]
+    assert perceptron_order([0, 0, 0, 1, 0, 1, 1, 1]) == 1  # majority
 
 
 def test_masks_are_products_of_bits():
     of = [(), (0,), (1, 2)]
     plain = [[1, x, y * z] for x, y, z in product((0, 1), repeat=3)]
-    assert masks(3, of).tolist() == plain
+    assert mask_features(3, of).tolist() == plain
     assert len(subsets(5)) == 32
     assert subsets(3, 1) == [(), (0,), (1,), (2,)]
-
-
-def test_averages_are_equal_on_orbits_and_count_ones():
-    of, rng = subsets(4), np.random.default_rng(0)
-    group = list(permutations(range(4)))
-    mean = averaged(rng.normal(size=16), of, group)
-    for size in range(5):
-        assert np.ptp([v for v, s in zip(mean, of) if len(s) == size]) < 1e-12
-    cyclic = dict(zip(of, averaged(np.arange(16.0) ** 2, of, shifts(4))))
-    assert cyclic[0, 1] == cyclic[1, 2] == cyclic[2, 3] == cyclic[0, 3] != cyclic[0, 2] == cyclic[1, 3]
-    with pytest.raises(ValueError, match=r"not closed under the group: \[1\]"):
-        averaged([1.0], [(0,)], shifts(3))
 
 
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: learn([[1.0]], [0]), "a class is 1 or -1; got 0"),
-        (lambda: learn([1.0, 2.0], [1, -1]), r"samples have shape \(n, d\)"),
-        (lambda: learn([[1.0]], [1], start=[0.0]), "need 2 weights, the bias last"),
-        (lambda: decide([[0.5]], [True]), "features are whole numbers"),
-        (lambda: order([[0, 1], [1, 0]]), "one function has an order"),
+        (lambda: train_perceptron([[1.0]], [0]), "a class is 1 or -1; got 0"),
+        (lambda: train_perceptron([1.0, 2.0], [1, -1]), r"samples have shape \(n, d\)"),
+        (lambda: train_perceptron([[1.0]], [1], start=[0.0]), "need 2 weights, the bias last"),
+        (lambda: find_separation([[0.5]], [True]), "features are whole numbers"),
+        (lambda: perceptron_order([[0, 1], [1, 0]]), "one function has an order"),
     ],
 )
 def test_errors_are_sentences(call, words):
     with pytest.raises(ValueError, match=words):
         call()
-
-
-# ---- the neuron ----------------------------------------------------------------------------------------------------------
-
-
-def by_an_adaptive_solver(current, duration):
-    def up(_, y):
-        return y[0]
-
-    up.direction = 1
-    run = solve_ivp(lambda t, y: spikes.slope(y, current), (0, duration), spikes.at_rest(), events=up, rtol=1e-8, atol=1e-8)
-    return run.t_events[0]
-
-
-def test_a_resting_neuron_rests():
-    assert np.abs(spikes.slope(spikes.at_rest(), 0.0)).max() < 1e-2
-    assert spikes.at_rest()[1:] == pytest.approx([0.0529, 0.5961, 0.3177], abs=1e-4)  # the values of the textbooks
-
-
-def test_rates_are_those_of_an_adaptive_solver():
-    rates = spikes.firing_rates([0.0, 6.0, 6.5, 10.0], 200.0)
-    assert rates[:2].tolist() == [0, 0]
-    for current, rate in zip((6.5, 10.0), rates[2:]):
-        late = by_an_adaptive_solver(current, 200.0)
-        late = late[late > 100]
-        assert rate == pytest.approx(1000 * (len(late) - 1) / (late[-1] - late[0]), rel=1e-4)
-
-
-def test_the_gates_have_no_hole():
-    """The two rates that are 0 / 0 at one voltage pass through it smoothly."""
-    for v in (-40.0, -55.0):
-        below, at, above = (spikes.slope(np.array([v + d, 0.1, 0.5, 0.3]), 0.0) for d in (-1e-3, 0.0, 1e-3))
-        assert at == pytest.approx((below + above) / 2, abs=1e-4)
 
 
 def test_predict_counts_zero_as_class_one():
@@ -196,6 +166,6 @@ def test_a_margin_that_rounding_hides_is_refused():
     """The class changes between two neighbours far from 0: a line separates them, with a margin of about 1 / (2 c)."""
     t = np.array([-1, 1])
     near = np.array([[20.0], [21.0]])
-    assert widest(near, t)[1] == pytest.approx(0.5 / np.hypot(20.5, 1), rel=1e-6)
+    assert widest_margin(near, t)[1] == pytest.approx(0.5 / np.hypot(20.5, 1), rel=1e-6)
     with pytest.raises(ValueError, match="rounding hides the margin"):
-        most_mistakes(np.array([[1e6], [1e6 + 1]]), t)
+        novikoff_bound(np.array([[1e6], [1e6 + 1]]), t)

@@ -10,21 +10,7 @@ import torch
 from foldnet.boolean import pruning
 from foldnet.boolean.constructions import parity_network
 from foldnet.boolean.functions import corners, parity
-from foldnet.boolean.pruning import (
-    accuracy_at,
-    choices,
-    kept,
-    knee,
-    padded,
-    prune_deep,
-    prune_wide,
-    smallest,
-    solves,
-    subnetworks,
-    targets,
-    tuned,
-    without_layer,
-)
+from foldnet.boolean.pruning import keep_neurons, pad_widths, prune_deep, prune_wide, remove_layer, solves, subnetworks, train_on
 from foldnet.nets import ReLUNet, stack
 
 
@@ -76,10 +62,10 @@ def test_subnetworks_are_all_subsets_of_each_network():
 
 def test_padding_changes_nothing_before_and_after_training():
     nets = ReLUNet.random((3, 4, 3, 1), batch=6, leak=0.1, seed=2)
-    wide = padded(nets, (7, 5))
-    x, _ = targets(parity(3), nets)
+    wide = pad_widths(nets, (7, 5))
+    x, _ = pruning._targets(parity(3), nets)
     torch.testing.assert_close(wide(x), nets(x))
-    trained, wide = tuned(nets, parity(3), 60).net, tuned(wide, parity(3), 60).net
+    trained, wide = train_on(nets, parity(3), 60).net, train_on(wide, parity(3), 60).net
     torch.testing.assert_close(wide(x), trained(x))
     assert not wide.weights[0][:, 4:].any()
     assert not wide.weights[1][:, 3:].any()
@@ -91,20 +77,22 @@ def test_padding_changes_nothing_before_and_after_training():
 def test_a_layer_that_is_always_on_can_be_left_out():
     net = ReLUNet.random((3, 4, 2, 5, 1), seed=3)
     on = ReLUNet(net.weights, [net.biases[0], net.biases[1] + 100, *net.biases[2:]])
-    x, _ = targets(parity(3), net)
-    less = without_layer(on, 1)
+    x, _ = pruning._targets(parity(3), net)
+    less = remove_layer(on, 1)
     assert less.sizes == (3, 4, 5, 1)
     torch.testing.assert_close(less(x), on(x))
 
 
 def test_exhaustive_pruning_beside_one_network_after_the_other():
     starts = [ReLUNet.random((3, w, 1), init="torch", seed=w) for w in (3, 4)]
-    nets = [tuned(net, parity(3), 600, 0.01).net for net in starts]
+    nets = [train_on(net, parity(3), 600, 0.01).net for net in starts]
     found = prune_wide(nets, parity(3), epochs=100, at_once=5)
     for net, (width, success, tried) in zip(nets, found):
         count = 0
         for k in range(1, net.sizes[1] + 1):
-            each = [tuned(kept(net, 0, list(c)), parity(3), 100, 0.01).net for c in combinations(range(net.sizes[1]), k)]
+            each = [
+                train_on(keep_neurons(net, 0, list(c)), parity(3), 100, 0.01).net for c in combinations(range(net.sizes[1]), k)
+            ]
             count += len(each)
             good = sum(bool(solves(s, parity(3))) for s in each)
             if good:
@@ -115,7 +103,7 @@ def test_exhaustive_pruning_beside_one_network_after_the_other():
 
 def test_deep_pruning_ends_at_networks_that_solve_and_cannot_lose_a_neuron():
     starts = ReLUNet.random((2, 4, 3, 1), batch=2, init="torch", seed=5)
-    nets = tuned(starts, parity(2), 400, 0.01).net
+    nets = train_on(starts, parity(2), 400, 0.01).net
     nets = [nets[i] for i in solves(nets, parity(2)).nonzero().flatten().tolist()]
     assert nets
     for pruned in prune_deep(nets, parity(2), epochs=(20, 150), seed=1):
@@ -129,8 +117,8 @@ def test_deep_pruning_ends_at_networks_that_solve_and_cannot_lose_a_neuron():
         for layer, width in enumerate(pruned.path[-1]):  # each removal was tried in vain
             if width > 1:
                 for j in range(width):
-                    rest = kept(pruned.net, layer, [k for k in range(width) if k != j])
-                    assert not solves(tuned(rest, parity(2), 150).net, parity(2))
+                    rest = keep_neurons(pruned.net, layer, [k for k in range(width) if k != j])
+                    assert not solves(train_on(rest, parity(2), 150).net, parity(2))
 
 
 def test_what_does_not_fit_is_refused():
@@ -138,31 +126,15 @@ def test_what_does_not_fit_is_refused():
     with pytest.raises(ValueError, match="one hidden layer"):
         subnetworks(deep, 2)
     with pytest.raises(ValueError, match="hidden layers of a"):
-        kept(deep, 2, [0])
+        keep_neurons(deep, 2, [0])
     with pytest.raises(ValueError, match="neurons 0 to 3"):
-        kept(deep, 0, [4])
+        keep_neurons(deep, 0, [4])
     with pytest.raises(ValueError, match="none narrower"):
-        padded(deep, (3, 4))
+        pad_widths(deep, (3, 4))
     with pytest.raises(ValueError, match="can be chosen"):
-        choices(4, 5)
+        subnetworks(ReLUNet.random((3, 4, 1)), 5)
     with pytest.raises(ValueError, match="one output"):
         solves(ReLUNet.random((3, 4, 2)), parity(3))
-
-
-def test_what_a_curve_says_of_a_network_that_shrinks():
-    share = np.array([[1.0, 1.0], [0.5, 0.5], [0.25, 0.25], [0.125, 0.125]])
-    accuracy = np.array([[90.0, 92.0], [90.0, 92.0], [89.5, 91.5], [88.0, 90.0]])  # one point down a third of the way
-    assert knee(share, accuracy) == pytest.approx(25 * 2 ** (-1 / 3))
-    assert knee(share, accuracy, lost=5) == pytest.approx(12.5)
-    assert accuracy_at(25, share, accuracy).tolist() == pytest.approx([89.5, 91.5])
-    assert accuracy_at(12.5 * 2**0.5, share, accuracy).tolist() == pytest.approx([88.75, 90.75])
-
-
-def test_the_smallest_of_a_depth_is_the_most_frequent_of_the_smallest():
-    ends = ["2-3", "3-2", "3-2", "2-4", "2-2-2", "4"]
-    assert smallest(ends, 2) == [3, 2]
-    assert smallest(ends, 3) == [2, 2, 2]
-    assert smallest(ends, 4) == []
 
 
 def test_removals_are_drawn_in_proportion_to_one_over_their_loss(monkeypatch):
@@ -172,7 +144,9 @@ def test_removals_are_drawn_in_proportion_to_one_over_their_loss(monkeypatch):
     def two(states, f, epochs):
         if len(states[0].path) > 1:
             return {i: [] for i in range(len(states))}
-        return {i: [(1.0, lambda: kept(net, 0, [0])), (3.0, lambda: kept(net, 0, [1]))] for i in range(len(states))}
+        return {
+            i: [(1.0, lambda: keep_neurons(net, 0, [0])), (3.0, lambda: keep_neurons(net, 0, [1]))] for i in range(len(states))
+        }
 
     monkeypatch.setattr(pruning, "_tried", two)
     ends = pruning.prune_deep([net] * 2000, parity(2), epochs=(1,), seed=1)
@@ -182,8 +156,8 @@ def test_removals_are_drawn_in_proportion_to_one_over_their_loss(monkeypatch):
 
 def test_the_score_of_a_removal_is_one_over_its_loss(monkeypatch):
     net = ReLUNet([[[1.0, 1.0], [-1.0, -1.0]], [[1.0, 1.0]]], [[0.0, 0.0], [-1.0]])
-    result = pruning.tuned(stack([net, net]), [1, 0, 0, 1], 1)
-    monkeypatch.setattr(pruning, "tuned", lambda *_: result)
+    result = pruning.train_on(stack([net, net]), [1, 0, 0, 1], 1)
+    monkeypatch.setattr(pruning, "train_on", lambda *_: result)
     states = [pruning.Pruning(net, [(2,)])]
     found = list(pruning._judged(stack([net, net]), [1, 0, 0, 1], 1, states, [0, 0]))
     assert [number for number, *_ in found] == [0, 1], "both solve it"
@@ -193,4 +167,4 @@ def test_the_score_of_a_removal_is_one_over_its_loss(monkeypatch):
 @pytest.mark.parametrize("layer", [-1, 2])
 def test_only_a_hidden_layer_can_go(layer):
     with pytest.raises(ValueError, match=f"are 0 to 1; got {layer}"):
-        without_layer(ReLUNet.random((2, 2, 2, 1)), layer)
+        remove_layer(ReLUNet.random((2, 2, 2, 1)), layer)

@@ -8,18 +8,18 @@ from foldnet.boolean import functions, training
 
 
 def test_a_mean_loss_that_is_enough_leaves_no_corner_wrong():
-    assert training.enough(4) == pytest.approx(np.log(2) / 16)
+    assert training._enough(4) == pytest.approx(np.log(2) / 16)
     out, y = torch.tensor([[1e-4]] + [[50.0]] * 15), torch.ones(16, 1)
     loss = torch.nn.functional.binary_cross_entropy_with_logits(out, y)
-    assert loss < training.enough(4)  # a corner just right
+    assert loss < training._enough(4)  # a corner just right
     out[0] = -1e-4
-    assert torch.nn.functional.binary_cross_entropy_with_logits(out, y) > training.enough(4)  # just wrong
+    assert torch.nn.functional.binary_cross_entropy_with_logits(out, y) > training._enough(4)  # just wrong
 
 
 def test_successes_are_those_of_a_plain_loop_in_torch():
-    f = np.stack([functions.parity(2), functions.table("0001")])
-    found = training.attempts(f, 2, 1, leak=0.1, trials=12, epochs=150, seed=3)
-    nets = training.initial((2, 2, 1), (2, 12), 0.1, seed=3)
+    f = np.stack([functions.parity(2), functions.truth_table("0001")])
+    found = training.train_many(f, 2, 1, leak=0.1, trials=12, epochs=150, seed=3)
+    nets = training.initial_networks((2, 2, 1), (2, 12), 0.1, seed=3)
     x = torch.tensor(functions.corners(2), dtype=torch.float32)
     plain, when = np.zeros((2, 12), dtype=bool), np.zeros((2, 12), dtype=int)
     for k in range(2):
@@ -47,25 +47,25 @@ def test_successes_are_those_of_a_plain_loop_in_torch():
 
 
 def test_portions_are_all_there_and_in_order(monkeypatch):
-    f = functions.tables(functions.classes(3), 3)
+    f = functions.truth_tables(functions.npn_classes(3), 3)
     monkeypatch.setitem(training.ROOM, "cpu", 4 * 5 * training._bytes((3, 2, 1)))
-    found = training.attempts(f, 2, trials=5, epochs=20)
+    found = training.train_many(f, 2, trials=5, epochs=20)
     assert found.solved.shape == found.right.shape == found.epochs.shape == (14, 5)
-    alone = training.attempts(f[4:8], 2, trials=5, epochs=20, seed=1009)  # the second portion has a seed of its own
+    alone = training.train_many(f[4:8], 2, trials=5, epochs=20, seed=1009)  # the second portion has a seed of its own
     assert np.array_equal(found.right[4:8], alone.right)
 
 
 def test_a_network_that_gets_lost_has_solved_nothing(monkeypatch):
     monkeypatch.setattr(training, "LR", 1e38)
-    found = training.attempts(functions.table("0000")[None], 2, trials=20, epochs=50)
+    found = training.train_many(functions.truth_table("0000")[None], 2, trials=20, epochs=50)
     assert found.right.min() == 0 or found.solved.all()
     assert np.array_equal(found.solved, found.right == 4)
 
 
 @pytest.mark.parametrize("biases", ["torch", "zero"])
 def test_networks_begin_as_he_and_torch_have_it(biases):
-    nets = training.initial((5, 4, 1), (40, 50), biases=biases)
-    there, offsets = training.drawn_there((5, 4, 1), (40, 50), 0, "cpu")
+    nets = training.initial_networks((5, 4, 1), (40, 50), biases=biases)
+    there, offsets = training._drawn_there((5, 4, 1), (40, 50), 0, "cpu")
     assert offsets[0].abs().max().item() == pytest.approx(5**-0.5, rel=0.01)
     for weights in (nets.weights, there):
         assert weights[0].std().item() == pytest.approx((2 / 5) ** 0.5, rel=0.02)
@@ -77,23 +77,4 @@ def test_networks_begin_as_he_and_torch_have_it(biases):
         assert offsets[0].abs().max().item() == pytest.approx(5**-0.5, rel=0.01)
         assert offsets[0].mean().item() == pytest.approx(0, abs=0.01)
     with pytest.raises(ValueError, match="biases are"):
-        training.initial((5, 4, 1), (1,), biases="normal")
-
-
-def test_with_parity_is_xor_corner_by_corner():
-    for n in (4, 6):
-        x = functions.corners(n, low=0)
-        f = functions.table(406, 4)
-        expected = [f[int("".join(map(str, row[:4])), 2)] ^ (row.sum() % 2) for row in x]
-        assert training.with_parity(f, n).tolist() == expected
-    assert np.array_equal(training.with_parity(np.zeros(16), 7), functions.parity(7))
-    with pytest.raises(ValueError, match="no function of the first"):
-        training.with_parity(f, 3)
-
-
-def test_random_functions_are_fair_and_the_same_everywhere():
-    f = training.random_functions(10, 50)
-    assert f.shape == (50, 1024)
-    assert f.mean() == pytest.approx(0.5, abs=0.01)
-    assert np.array_equal(f, training.random_functions(10, 50))
-    assert not np.array_equal(f, training.random_functions(10, 50, seed=1))
+        training.initial_networks((5, 4, 1), (1,), biases="normal")

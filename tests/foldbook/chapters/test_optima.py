@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from experiments import xor_optima
-from foldnet.boolean import optima, optima_symbolic
+from foldbook.chapters import optima, optima_symbolic
 from foldnet.nets import ReLUNet
 
 FAMILIES = optima.families()

@@ -2,7 +2,7 @@
 
 Needs SymPy; `optima` does the rest in rational and floating point numbers. Chapter boolean/optima.
 
->>> from foldnet.boolean.optima_symbolic import orbits
+>>> from foldbook.chapters.optima_symbolic import orbits
 >>> len(orbits())
 13
 """
@@ -17,7 +17,8 @@ from itertools import pairwise
 import numpy as np
 import sympy as sp
 
-from ..nets import ReLUNet
+from foldnet.nets import ReLUNet
+
 from .optima import CASES, COPIES, POINTS, REGIONS, TARGETS, mirrored, node_cases, parameters
 
 PARAMETERS = w1, w2, o1, o2, b1, b2, c = sp.symbols("w1 w2 o1 o2 b1 b2 c", real=True)

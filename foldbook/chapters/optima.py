@@ -3,7 +3,7 @@
 The network is `v(x) = o1 relu(w1 x + b1) + o2 relu(w2 x + b2) + c` on the points -1, 0, 0, 1 with targets -1, 1, 1, -1.
 The chapter boolean/optima proves what the functions here compute; the symbolic side is in `optima_symbolic`.
 
->>> from foldnet.boolean.optima import families
+>>> from foldbook.chapters.optima import families
 >>> sorted({str(family.loss) for family in families()})
 ['0', '4', '8/3']
 """
@@ -19,7 +19,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..nets import ReLUNet
+from foldnet.nets import ReLUNet
 
 POINTS, COPIES, TARGETS = (-1, 0, 1), (1, 2, 1), (-1, 1, -1)
 LOSSES = (Fraction(0), Fraction(8, 3), Fraction(4))

@@ -1,9 +1,7 @@
-"""What goes with difficulty: measures of functions, rank correlations, intervals, and a fit judged on what it has not seen.
+"""What boolean/training has beyond the package: measures of difficulty, intervals, rank correlations and families of functions.
 
-(boolean/training)
-
->>> from foldnet.boolean.difficulty import at_least_once, interval, rank_correlation
->>> [round(float(bound), 3) for bound in interval(0, 100)], round(float(at_least_once(0.01, 100)), 2)
+>>> from foldbook.chapters.training import at_least_once, rank_correlation, wilson_interval
+>>> [round(float(bound), 3) for bound in wilson_interval(0, 100)], round(float(at_least_once(0.01, 100)), 2)
 ([0.0, 0.037], 0.63)
 >>> round(rank_correlation([1, 2, 3, 4], [10, 30, 20, 40]), 6)
 0.8
@@ -13,12 +11,22 @@ from __future__ import annotations
 
 import numpy as np
 
-from .functions import corners, degree, entropy, fourier, influence, influences, inputs_of, table
+from foldnet.boolean.functions import (
+    corners,
+    degree,
+    fourier,
+    fourier_entropy,
+    influences,
+    input_count,
+    parity,
+    total_influence,
+    truth_table,
+)
 
 Z = 1.959964  # 95 % of a normal distribution lie within so many standard deviations
 
 
-def interval(successes, trials) -> tuple[np.ndarray, np.ndarray]:
+def wilson_interval(successes, trials) -> tuple[np.ndarray, np.ndarray]:
     """Wilson's 95 % interval for a probability after so many successes in so many trials; 0 in 100 leaves up to 0.037."""
     k, n = np.asarray(successes, dtype=float), np.asarray(trials, dtype=float)
     if ((k < 0) | (k > n) | (n < 1)).any():
@@ -34,12 +42,12 @@ def at_least_once(rate, trials: int) -> np.ndarray:
 
 def measures(f, n: int | None = None) -> dict[str, np.ndarray]:
     """Degree, influence, entropy and the number of corners in the smaller class of each table, `(*batch,)`."""
-    t = table(f, n)
+    t = truth_table(f, n)
     ones = t.sum(-1, dtype=np.int64)
     return {
         "degree": degree(t),
-        "influence": influence(t),
-        "entropy": entropy(t),
+        "influence": total_influence(t),
+        "entropy": fourier_entropy(t),
         "balance": np.minimum(ones, t.shape[-1] - ones),
     }
 
@@ -47,16 +55,16 @@ def measures(f, n: int | None = None) -> dict[str, np.ndarray]:
 def spectrum(f, n: int | None = None) -> np.ndarray:
     """The share of the squared Fourier coefficients at each size of S, `(*batch, n + 1)`; the influence is its mean size."""
     squares = fourier(f, n) ** 2
-    sizes = corners(inputs_of(squares), low=0).sum(1)
+    sizes = corners(input_count(squares), low=0).sum(1)
     return np.stack([squares[..., sizes == k].sum(-1) for k in range(sizes.max() + 1)], axis=-1)
 
 
-def features(f, *more) -> np.ndarray:
+def difficulty_features(f, *more) -> np.ndarray:
     """What a fitted combination may use, `(functions, m)`: degree, entropy, balance, the spectrum, influences, products of two.
 
     `f` are tables `(functions, 2**n)`. `more` are further measures, `(functions,)` each, such as swaps values.
     """
-    t = table(f)
+    t = truth_table(f)
     known, single = measures(t), np.sort(influences(t), axis=-1)
     columns = [*(np.asarray(m, dtype=float) for m in more), *(known[k].astype(float) for k in ("degree", "entropy", "balance"))]
     plain = np.column_stack([*columns, spectrum(t)[:, :-1], single])
@@ -90,7 +98,7 @@ def rank_interval(a, b, draws: int = 1000, seed: int = 0) -> tuple[float, float]
     return float(np.quantile(found, 0.025)), float(np.quantile(found, 0.975))
 
 
-def ceiling(first, second) -> float:
+def correlation_ceiling(first, second) -> float:
     """The largest rank correlation with the mean of two halves that their own agreement leaves room for (Spearman, Brown)."""
     halves = max(rank_correlation(first, second), 0.0)
     return float(np.sqrt(2 * halves / (1 + halves)))
@@ -105,3 +113,19 @@ def held_out(x, y, seed: int = 0, ridge: float = 1e-3) -> np.ndarray:
         a = x[~chosen]
         guess[chosen] = x[chosen] @ np.linalg.solve(a.T @ a + ridge * np.eye(a.shape[1]) * len(a), a.T @ y[~chosen])
     return guess
+
+
+# ---- functions of more inputs ----------------------------------------------------------------------------------------------
+
+
+def with_parity(f, n: int) -> np.ndarray:
+    """Tables `(*batch, 2**n)` of f(x_1, ..., x_k) xor x_1 xor ... xor x_n, for f of k <= n inputs. (S2-find-xor-family)"""
+    t = truth_table(f)
+    if input_count(t) > n:
+        raise ValueError(f"a function of {input_count(t)} inputs is no function of the first of {n}")
+    return np.repeat(t, 2 ** (n - input_count(t)), axis=-1) ^ parity(n)
+
+
+def random_functions(n: int, count: int, seed: int = 0) -> np.ndarray:
+    """Tables `(count, 2**n)` with a fair coin for each corner."""
+    return np.random.default_rng([n, seed]).integers(0, 2, (count, 2**n), dtype=np.uint8)

@@ -1,9 +1,9 @@
-"""The dissertation's case-by-case algorithm for the swaps value, as printed, and what its cases leave open. (S2-alg-swaps)
+"""What boolean/swaps has beyond the package: the dissertation's case-by-case algorithm, and pictures of functions on cubes.
 
 >>> import numpy as np
->>> from foldnet.boolean.cases import swaps_as_printed
->>> swaps_as_printed(np.array([0, 1, 1, 0]))
-2
+>>> from foldbook.chapters.swaps import cube_edges, swaps_as_printed
+>>> swaps_as_printed(np.array([0, 1, 1, 0])), len(cube_edges(3))
+(2, 12)
 """
 
 from __future__ import annotations
@@ -13,11 +13,14 @@ from itertools import combinations_with_replacement, permutations, product
 
 import numpy as np
 
-from .functions import corners, inputs_of, locked, symmetries, table
-from .swaps import changes
+from foldnet import plots
+from foldnet.boolean.functions import corners, input_count, symmetries, truth_table
+from foldnet.boolean.swaps import class_changes
+
+# ---- the algorithm as printed (S2-alg-swaps) -------------------------------------------------------------------------------
 
 
-def case(weights) -> np.ndarray:
+def case_codes(weights) -> np.ndarray:
     """The case of each of the weights 0 <= w_1 <= ... <= w_n, `(*batch, n)`: even on a listed value, odd between or beyond them.
 
     w_1 is compared with 0, and w_i with w_{i-1} and with w_{i-1} + w_1 + ... + w_k for k = 1, ..., i - 2.
@@ -41,7 +44,9 @@ def weak_orders(n: int, largest: int) -> np.ndarray:
     weights = np.array(list(combinations_with_replacement(range(largest + 1), n)))
     weights = weights[np.argsort(weights[:, -1], kind="stable")]
     _, first = np.unique(np.sign(weights @ vectors.T).astype(np.int8), axis=0, return_index=True)
-    return locked(weights[np.sort(first)])
+    kept = weights[np.sort(first)]
+    kept.setflags(write=False)  # a cache hands one and the same to all
+    return kept
 
 
 def fewest_by_weights(tables: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -49,7 +54,7 @@ def fewest_by_weights(tables: np.ndarray, weights: np.ndarray) -> np.ndarray:
 
     A projection on which two classes fall together does not count.
     """
-    n = inputs_of(tables)
+    n = input_count(tables)
     half = symmetries(n)[: len(symmetries(n)) // 2]  # negating all inputs reverses the order
     result = np.full((len(tables), len(weights)), 2**n)
     for k, w in enumerate(weights):
@@ -68,14 +73,14 @@ def swaps_as_printed(f, n: int | None = None, representatives: np.ndarray | None
 
     `representatives` holds weights `(cases, n)`, one for each case; by default the smallest whole numbers that are found.
     """
-    t = table(f, n)
-    n = inputs_of(t)
+    t = truth_table(f, n)
+    n = input_count(t)
     chosen = one_for_each_case(weak_orders(n, 2**n)) if representatives is None else representatives
     best = 2**n
     for permutation in permutations(range(n)):
         for signs in product((1, -1), repeat=n):
             for w in chosen:
-                found = int(changes(t, np.asarray(signs) * w[list(permutation)]))
+                found = int(class_changes(t, np.asarray(signs) * w[list(permutation)]))
                 if 0 <= found < best:
                     best = found
     return best
@@ -85,5 +90,53 @@ def one_for_each_case(weights: np.ndarray, seed: int | None = None) -> np.ndarra
     """Of these weights the first in each case, or with a seed a random one: the choice that the algorithm leaves open."""
     if seed is not None:
         weights = np.random.default_rng(seed).permutation(weights)
-    _, first = np.unique(case(weights), axis=0, return_index=True)
+    _, first = np.unique(case_codes(weights), axis=0, return_index=True)
     return weights[np.sort(first)]
+
+
+# ---- pictures --------------------------------------------------------------------------------------------------------------
+
+
+def corner_places(n: int) -> np.ndarray:
+    """Where the corners of a square, cube or tesseract are drawn, `(2**n, 2)`: a tesseract is a cube within a cube."""
+    if not 1 <= n <= 4:
+        raise ValueError(f"corners are drawn for 1 to 4 inputs; got {n}")
+    x = corners(n)
+    axes = np.array([[1.0, 0.0], [0.0, 1.0], [0.55, 0.25]])[: min(n, 3)]
+    if n < 4:
+        return x @ axes
+    return (x[:, 1:] @ axes) * np.where(x[:, :1] > 0, 1.0, 0.4)
+
+
+def cube_edges(n: int) -> np.ndarray:
+    """Pairs of corners that differ in one digit, `(n 2**(n-1), 2)`."""
+    pairs = [(i, i | 1 << k) for i in range(2**n) for k in range(n) if not i >> k & 1]
+    return np.array(pairs)
+
+
+def draw_cube(ax, f, n: int | None = None, at: np.ndarray | None = None, title: str = "") -> None:
+    """Draw a function on its cube: filled corners are 1, empty ones 0; `at` gives other places for the corners."""
+    t = truth_table(f, n)
+    at = corner_places(input_count(t)) if at is None else at
+    for i, j in cube_edges(input_count(t)):
+        ax.plot(*at[[i, j]].T, color="#b0b0b0", lw=1.0, zorder=1)
+    _corners(ax, t, at)
+    ax.set_aspect("equal")
+    ax.margins(0.12)
+    ax.axis("off")
+    ax.set_title(title)
+
+
+def draw_projection(ax, f, weights, n: int | None = None, height: float = 0.0) -> None:
+    """Draw the corners where a projection puts them, at one height."""
+    t = truth_table(f, n)
+    where = corners(input_count(t)) @ np.asarray(weights, dtype=float)
+    ax.plot([where.min(), where.max()], [height, height], color="#b0b0b0", lw=1.0, zorder=1)
+    _corners(ax, t, np.stack([where, np.full(len(where), height)], axis=1))
+
+
+def _corners(ax, t: np.ndarray, at: np.ndarray) -> None:
+    for value, face in ((0, "white"), (1, plots.COLORS["orange"])):
+        here = at[t == value]
+        edge = plots.COLORS["black"]
+        ax.plot(here[:, 0], here[:, 1], "o", ms=7.5, mfc=face, mec=edge, mew=1.2, zorder=2)
