@@ -13,6 +13,7 @@ from itertools import pairwise
 import numpy as np
 import torch
 
+from foldbook.sheet import line, sheet_network
 from foldnet import plots
 from foldnet.boolean.capacity import deep_wave, interpolate
 from foldnet.boolean.functions import corners
@@ -272,23 +273,8 @@ def draw_swaps(state: dict) -> str:
 # ---- the sheet of the title page -----------------------------------------------------------------------------------------
 
 
-def folding_network(creases, knife, folds: float) -> ReLUNet:
-    """The network that folds the sheet and cuts it, one hidden layer of four neurons a fold; lines are (degrees, offset)."""
-    weights, biases = [], []
-    back, shift = np.eye(2), np.zeros(2)  # from the last layer's neurons to the plane
-    for i, (angle, offset) in enumerate(creases[: int(np.ceil(folds))]):
-        n = np.array([np.cos(np.radians(angle)), np.sin(np.radians(angle))])
-        rows = np.stack([n, -n, [-n[1], n[0]], [n[1], -n[0]]])
-        weights.append(rows @ back)
-        biases.append(rows @ shift - offset * np.array([1, -1, 0, 0]))
-        c = -np.cos(np.pi * min(1.0, folds - i))
-        back, shift = np.stack([n, c * n, rows[2], rows[3]], axis=1), offset * n
-    cut = np.array([[np.cos(np.radians(knife[0])), np.sin(np.radians(knife[0]))]])
-    return ReLUNet([*weights, cut @ back], [*biases, cut @ shift - knife[1]])  # ty: ignore[invalid-argument-type]
-
-
 def draw_sheet(state: dict) -> str:
-    net = folding_network(state["creases"], state["knife"], state["folds"])
+    net = sheet_network([line(*crease) for crease in state["creases"]], line(*state["knife"]), state["folds"])
     side = np.linspace(-1, 1, 301)
     height = net(np.stack(np.meshgrid(side, side), -1).reshape(-1, 2))[:, 0].numpy().reshape(301, 301)
     fig, ax = plots.subplots(figsize=(3.6, 3.6))
