@@ -7,6 +7,7 @@ import json
 import math
 import re
 from collections import Counter
+from pathlib import Path
 from types import SimpleNamespace
 
 import api_page
@@ -14,9 +15,12 @@ import numpy as np
 import pytest
 from bs4 import BeautifulSoup
 
+from foldbook import boxes as kinds
 from foldbook import plan
 from foldbook.notebooks import METADATA
 from foldnet import ReLUNet
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def build(folder, pages: dict[str, str], extensions=("boxes",), chapters=None):
@@ -47,6 +51,13 @@ def build(folder, pages: dict[str, str], extensions=("boxes",), chapters=None):
 
 
 # ---- boxes -------------------------------------------------------------------------------------------------------------
+
+
+def test_contributing_names_every_kind_of_box():
+    rules = " ".join((ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").split())
+    listed = re.search(r"Kinds: ([\w, ]+); a \*Proof\* has no name", rules)
+    assert set(listed[1].split(", ")) == set(kinds.NAMED)
+
 
 BOX = "> **Theorem 2.1.3** (Name). It is $x$.\n\n> **Proof.** Clear.\n"
 
