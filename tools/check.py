@@ -15,6 +15,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from shutil import which
 
 ROOT = Path(__file__).resolve().parent.parent
 PYTEST = [sys.executable, "-m", "pytest", "-q", "--durations=5", "--durations-min=5"]
@@ -41,6 +42,7 @@ def stages(jobs: int) -> dict[str, list[list]]:
             [sys.executable, "-m", "ruff", "check", "."],
             [sys.executable, "-m", "ruff", "format", "--check", "--exclude", "*.ipynb", "."],
             [sys.executable, "-m", "ty", "check", "foldnet"],
+            *scripts(),
         ],
         "package": [
             [*PYTEST, *COVERAGE, "-n", jobs, *shared, "-m", "not browser and not install and not course", "tests", "course/tests"]
@@ -55,6 +57,12 @@ def stages(jobs: int) -> dict[str, list[list]]:
         "browser": [[*PYTEST, "-n", jobs, *shared, "-m", "browser", "tests", "course/tests"]],
         "install": [[*PYTEST, "-m", "install", "tests"]],
     }
+
+
+def scripts() -> list[list[str]]:
+    """Types and lint of the live figures' sources, where npm and its packages are there: `npm ci` in live/ brings them."""
+    npm, packages = which("npm"), ROOT / "live/node_modules/typescript"
+    return [[npm, "--prefix", "live", "run", "--silent", "check"]] if npm and packages.is_dir() else []
 
 
 def longest_first() -> list[str]:
@@ -96,6 +104,9 @@ def run(name: str, commands: list[list], jobs: int) -> tuple[str, str, float]:
     if name == "browser" and not browser():
         print("THERE IS NO CHROMIUM ON THIS MACHINE: no page was opened; install chromium and run this stage again")
         return name, "SKIPPED: no Chromium here", 0.0
+    if name == "style" and not scripts():
+        print("THE SCRIPTS IN live/ ARE NOT CHECKED: npm or its packages are missing; run npm ci in live/ and this stage again")
+        outcome = "ok, without the scripts in live/"
     quiet = {"TQDM_DISABLE": "1"} if name == "notebooks" else {}  # a slow machine's progress is no output to be compared
     for command in commands:
         tests = name in REPEATED and "pytest" in command
@@ -138,8 +149,6 @@ def browser() -> str | None:
 
     Its headless shell first: it draws no window around a page, which takes the whole browser a second of a core each time.
     """
-    from shutil import which
-
     names = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
     return os.environ.get("FOLDNET_CHROMIUM") or next(filter(None, map(which, names)), None)
 
