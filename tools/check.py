@@ -41,7 +41,7 @@ def stages(jobs: int) -> dict[str, list[list]]:
         "style": [
             [sys.executable, "-m", "ruff", "check", "."],
             [sys.executable, "-m", "ruff", "format", "--check", "--exclude", "*.ipynb", "."],
-            [sys.executable, "-m", "ty", "check", "foldnet"],
+            [sys.executable, "-m", "ty", "check", "foldnet", "foldbook", "experiments", "tools"],
             *scripts(),
         ],
         "package": [
