@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import functools
 import sys
 
 from foldnet.command_line import answered
@@ -29,10 +30,9 @@ def main(argv: list[str] | None = None) -> int:
         help="cells on a Dask cluster: tcp://host:8786, or local:4 for four processes here",
     )
     given = parser.parse_args(argv)
-    options = {"store": given.store, "dask": given.dask, "only": tuple(given.only), "dry": given.dry_run}
+    run = functools.partial(command, given.name, given.jobs, given.store, given.dask, tuple(given.only), given.dry_run)
     try:
-        resume = "; the same command goes on from here"
-        return answered("experiments", lambda: command(given.name, given.jobs, **options), after_stop=resume)
+        return answered("experiments", run, after_stop="; the same command goes on from here")
     except RunStopped as error:
         print(f"experiments: {error}", file=sys.stderr)
         return 1

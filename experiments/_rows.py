@@ -5,17 +5,11 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import sys
-import time
 from pathlib import Path
 
-if sys.platform == "win32":
-    import msvcrt
-else:
-    import fcntl
+from filelock import FileLock, Timeout
 
-PATIENCE = 3.0  # seconds: a program that a killed run was just about to start holds its file for a moment longer
-FAR = 2**40  # Windows locks bytes, not files: this one, which no row reaches
+PATIENCE = 3.0  # seconds: a program that a killed run was just about to start holds its lock for a moment longer
 
 
 class RunStopped(RuntimeError):
@@ -23,17 +17,21 @@ class RunStopped(RuntimeError):
 
 
 class Rows:
-    """A file of rows, open for one run alone; leaving the context gives it free, and so does a kill."""
+    """A file of rows, open for one run alone; leaving the context releases the lock, and so does a kill.
+
+    The lock is a file of its own, `x.jsonl.lock`, which stays: on Windows a locked file could not be read.
+    """
 
     def __init__(self, path: Path):
         self.path = path
+        # one lock by whatever name the file is reached; a lock that a kill would not release is refused
+        where = f"{path.resolve()}.lock"
+        self.lock = FileLock(where, PATIENCE, poll_interval=0.02, thread_local=False, fallback_to_soft=False)
+        try:
+            self.lock.acquire()
+        except Timeout:
+            raise RunStopped(f"another run writes to {path.name} now: wait for it, or stop it and start again") from None
         self.file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666)
-        until = time.monotonic() + PATIENCE
-        while not self._locked():
-            if time.monotonic() > until:
-                os.close(self.file)
-                raise RunStopped(f"another run writes to {path.name} now: wait for it, or stop it and start again")
-            time.sleep(0.02)
         self._end_torn_line()
 
     def __enter__(self) -> Rows:
@@ -41,6 +39,7 @@ class Rows:
 
     def __exit__(self, *_) -> None:
         os.close(self.file)
+        self.lock.release()
 
     def append(self, row: dict) -> None:
         """Write a row and see it on the disk; where there is no room for all of it, nothing of it stays."""
@@ -67,18 +66,6 @@ class Rows:
             os.lseek(self.file, end - 1, os.SEEK_SET)
             if os.read(self.file, 1) != b"\n":
                 self._write(b"\n")
-
-    def _locked(self) -> bool:
-        """Whether the file is this run's alone now."""
-        try:
-            if sys.platform == "win32":
-                os.lseek(self.file, FAR, os.SEEK_SET)
-                msvcrt.locking(self.file, msvcrt.LK_NBLCK, 1)
-            else:
-                fcntl.flock(self.file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            return False
-        return True
 
 
 def plain(value):

@@ -170,10 +170,10 @@ def paths(figure: str) -> dict:
     reach, layers = TARGETS["sine"][1], len(nets.sizes) - 2
     f = deep_spline(nets)
     count = f.breakpoint_count()
-    result = {"first": count[0], "last": count[-1], "least": count.amin(0), "most": count.amax(0), "of_one": count[:, 0]}
-    result = {name: value.tolist() for name, value in result.items()}
+    counts = {"first": count[0], "last": count[-1], "least": count.amin(0), "most": count.amax(0), "of_one": count[:, 0]}
+    result: dict = {name: value.tolist() for name, value in counts.items()}
     for name, value in movement(f, layers, -reach, reach).items():
-        result[name] = short(value, 4)  # ty: ignore[invalid-assignment]
+        result[name] = short(value, 4)
     one = deep_spline(nets[::SHOWN, 0])
     result["number"], result["place"] = [], []
     for layer in range(layers):

@@ -12,6 +12,7 @@ whether its weights, seen as pictures, are white noise or noise without high fre
 from __future__ import annotations
 
 import functools
+from typing import Any
 
 import numpy as np
 import torch
@@ -79,9 +80,9 @@ def trained(noise: str, scale: float, networks: int = NETWORKS, marks=MARKS) -> 
     """The networks after each mark of epochs."""
     x, y = digits().x_train[:TRAINED], digits().y_train[:TRAINED]
     net, kept = start(noise, scale, networks), []
-    how = {"loss": "cross_entropy", "lr": 1e-3, "batch_size": 100, "progress": False, "engine": "torch"}
+    how: dict[str, Any] = {"loss": "cross_entropy", "lr": 1e-3, "batch_size": 100, "progress": False, "engine": "torch"}
     seen = lambda nets: kept.append(nets.to(torch.float32)) or torch.zeros(networks)  # noqa: E731
-    fit(net, x, y, epochs=marks[-1], record=seen, every=1, **how)  # ty: ignore[invalid-argument-type]
+    fit(net, x, y, epochs=marks[-1], record=seen, every=1, **how)
     return [kept[mark] for mark in marks]
 
 

@@ -179,7 +179,8 @@ def neighbours(points: int) -> tuple[np.ndarray, np.ndarray]:
     """The pairs of neighbouring points of a grid, as numbers: those in a row, then those in a column."""
     number = np.arange(points * points).reshape(points, points)
     ends = [(number[:, :-1], number[:, 1:]), (number[:-1], number[1:])]
-    return tuple(np.concatenate([pair[k].ravel() for pair in ends]) for k in range(2))  # ty: ignore[invalid-return-type]
+    first, second = (np.concatenate([pair[k].ravel() for pair in ends]) for k in range(2))
+    return first, second
 
 
 def gaps(net: ConvNet, x: torch.Tensor, points: int) -> np.ndarray:

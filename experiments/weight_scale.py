@@ -36,13 +36,13 @@ def cells() -> list[dict]:
 
 def data() -> tuple[np.ndarray, np.ndarray]:
     """Eight data sets of five points, `(8, 5)`: the first by hand, the others random, with places not too close."""
-    x, y = [[-0.9, -0.5, 0.1, 0.4, 0.8]], [[0.3, -0.6, 0.5, 0.9, -0.2]]
+    x, y = [np.array([-0.9, -0.5, 0.1, 0.4, 0.8])], [np.array([0.3, -0.6, 0.5, 0.9, -0.2])]
     rng = np.random.default_rng(1)
     while len(x) < 8:
         places = np.sort(rng.uniform(-0.95, 0.95, 5)).round(2)
         if np.diff(places).min() > 0.2 and places[-1] - places[0] > 1.3:
-            x.append(places)  # ty: ignore[invalid-argument-type]
-            y.append((0.5 * rng.normal(size=5)).round(2))  # ty: ignore[invalid-argument-type]
+            x.append(places)
+            y.append((0.5 * rng.normal(size=5)).round(2))
     return np.array(x), np.array(y)
 
 

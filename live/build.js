@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { buildSync } from "esbuild";
 
 const here = dirname(fileURLToPath(import.meta.url));
-const out = process.argv[2] ?? join(here, "..", "foldnet", "live", "bundles");
+const out = process.argv[2] ?? join(here, "..", "foldbook", "live", "bundles");
 
 /** @param {string[]} names */
 function bundle(names) {

@@ -57,7 +57,7 @@ export function attach(figure, { model, el }) {
 
 /** @param {string} name @param {Figure} figure */
 export function mount(name, figure) {
-  document.querySelectorAll(`[data-live="${name}"]:not([data-ready])`).forEach((host) => {
+  document.querySelectorAll(`[data-live="${name}"]:not([data-ready])`).forEach((/** @type {HTMLElement} */ host) => {
     const first = !document.querySelector(`[data-live="${name}"][data-ready]`); // the address speaks of the first one
     host.dataset.ready = "1";
     const given = host.querySelector('script[type="application/json"]');

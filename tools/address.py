@@ -34,24 +34,29 @@ def main(arguments: list[str]) -> int:
 
 def rewrite(root: Path, address: str) -> list[str]:
     """Put another address in the place of the present one, everywhere; the changed files."""
-    if not (new := FORM.fullmatch(address)):
-        raise ValueError(f"an address looks like https://github.com/OWNER/NAME; got {address!r}")
-    pattern, changed = mention(current(root)), []
+    new, pattern, changed = repository(address), mention(current(root)), []
     for path in texts(root):
         try:
             before = path.read_bytes().decode()
         except UnicodeDecodeError:
             continue
-        after = pattern.sub(lambda m: m[1] + new[1], before)
+        after = pattern.sub(lambda m: m[1] + new, before)
         if after != before:
             path.write_bytes(after.encode())
             changed.append(path.relative_to(root).as_posix())
     return changed
 
 
+def repository(address: str) -> str:
+    """OWNER/NAME of an address."""
+    if not (found := FORM.fullmatch(address)):
+        raise ValueError(f"an address looks like https://github.com/OWNER/NAME; got {address!r}")
+    return found[1]
+
+
 def mention(address: str) -> re.Pattern:
     """What names a repository: `github.com/OWNER/NAME`, and `github/OWNER/NAME` in a link that opens a notebook in Colab."""
-    name = re.escape(FORM.fullmatch(address)[1])
+    name = re.escape(repository(address))
     return re.compile(rf"(github(?:\.com|usercontent\.com)?[/:]){name}(?![\w-]|\.(?!git\b)\w)", re.IGNORECASE)
 
 

@@ -15,11 +15,11 @@ FEWEST_WORDS = 3
 class _Images(HTMLParser):
     def __init__(self):
         super().__init__()
-        self.alts: list[str | None] = []
+        self.alts: list[str] = []
 
-    def handle_starttag(self, tag, attributes):
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         if tag == "img":
-            self.alts.append(dict(attributes).get("alt"))
+            self.alts.append(dict(attrs).get("alt") or "")
 
 
 def problems(html: str) -> Iterator[str]:
@@ -28,7 +28,7 @@ def problems(html: str) -> Iterator[str]:
         images = _Images()
         images.feed(page)
         for alt in images.alts:
-            if not (alt or "").strip():
+            if not alt.strip():
                 yield "a picture without alt text"
             elif FILE_NAME.fullmatch(alt.strip()):
                 yield f"a picture whose alt text is a file's name: {alt!r}"

@@ -16,6 +16,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from shutil import which
 
 ROOT = Path(__file__).resolve().parent.parent
 PYTEST = [sys.executable, "-m", "pytest", "-q", "--durations=5", "--durations-min=5"]
@@ -42,7 +43,8 @@ def stages(jobs: int) -> dict[str, list[list]]:
         "style": [
             [sys.executable, "-m", "ruff", "check", "."],
             [sys.executable, "-m", "ruff", "format", "--check", "."],
-            [sys.executable, "-m", "ty", "check", "foldnet"],
+            [sys.executable, "-m", "ty", "check", "foldnet", "foldbook", "experiments", "tools"],
+            *scripts(),
         ],
         "package": [[*PYTEST, *COVERAGE, "-n", jobs, *shared, "-m", "not browser and not install and not course", *TESTS]],
         "notebooks": [[*PYTEST, "-n", jobs, "--dist=loadfile", "--no-loadscope-reorder", *NBVAL, *longest_first()]],
@@ -55,6 +57,12 @@ def stages(jobs: int) -> dict[str, list[list]]:
         "browser": [[*PYTEST, "-n", jobs, *shared, "-m", "browser", *TESTS]],
         "install": [[*PYTEST, "-m", "install", "tests"]],
     }
+
+
+def scripts() -> list[list[str]]:
+    """Types and lint of the live figures' sources, where npm and its packages are there: `npm ci` in live/ brings them."""
+    npm, packages = which("npm"), ROOT / "live/node_modules/typescript"
+    return [[npm, "--prefix", "live", "run", "--silent", "check"]] if npm and packages.is_dir() else []
 
 
 def longest_first() -> list[str]:
@@ -102,6 +110,9 @@ def run(name: str, commands: list[list], jobs: int) -> tuple[str, str, float]:
     if name == "browser" and not browser():
         print("THERE IS NO CHROMIUM ON THIS MACHINE: no page was opened; install chromium and run this stage again")
         return name, "SKIPPED: no Chromium here", 0.0
+    if name == "style" and not scripts():
+        print("THE SCRIPTS IN live/ ARE NOT CHECKED: npm or its packages are missing; run npm ci in live/ and this stage again")
+        outcome = "ok, without the scripts in live/"
     quiet = {"TQDM_DISABLE": "1"} if name == "notebooks" else {}  # a slow machine's progress is no output to be compared
     for command in commands:
         tests = name in ON_THE_MACHINE and "pytest" in command
@@ -143,8 +154,6 @@ def browser() -> str | None:
 
     Its headless shell first: it draws no window around a page, which takes the whole browser a second of a core each time.
     """
-    from shutil import which
-
     names = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
     return os.environ.get("FOLDNET_CHROMIUM") or next(filter(None, map(which, names)), None)
 

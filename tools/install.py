@@ -95,7 +95,7 @@ def logged(command: list[str], log: Path) -> bool:
     threading.Thread(target=progress, daemon=True).start()
     try:
         with log.open("w") as file:
-            for line in process.stdout:
+            for line in process.stdout or ():
                 file.write(line)
                 lines.append(line.strip())
                 packages += line.startswith(("Collecting", "Processing"))

@@ -47,7 +47,7 @@ def problems(text: str) -> Iterator[str]:
 
 def _inline(children: list[Token], quoted: bool) -> Iterator[str]:
     for token, after in zip(children, [*children[1:], None]):
-        if token.type == "image" and not token.attrGet("src").startswith("data:"):
+        if token.type == "image" and not str(token.attrGet("src")).startswith("data:"):
             yield "an image that is not part of the cell: show figures with plots.show"
         elif token.type == "math_inline_double" and quoted and "\n" in token.content:
             yield "display math in a quote must open and close on one line"

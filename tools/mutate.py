@@ -88,7 +88,7 @@ def extent(text: str, names: list[str]) -> tuple[int, int]:
         if not nodes:
             raise ValueError(f"there is no {name} in it")
         first = min([nodes[0].lineno, *(d.lineno for d in getattr(nodes[0], "decorator_list", ()))])
-        span, body = (starts[first - 1], starts[nodes[-1].end_lineno]), getattr(nodes[0], "body", [])
+        span, body = (starts[first - 1], starts[nodes[-1].end_lineno or -1]), getattr(nodes[0], "body", [])
     return span
 
 
@@ -199,12 +199,14 @@ def _tried(chosen: list[Mutation], stored: dict, root: Path, jobs: int) -> Itera
 def _try(mutation: Mutation, record: dict | None, root: Path) -> tuple[Mutation, str, str, float]:
     start, sign = time.monotonic(), KEPT
     wrong = mutation.problems(root) + ([] if record else [f"{mutation.id}: no notebook checks it"])
+    if wrong or record is None:
+        return mutation, sign, "; ".join(wrong), time.monotonic() - start
     try:
-        after = "; ".join(wrong) or verdict(mutation, record, root)
+        after = verdict(mutation, record, root)
     except RuntimeError as error:  # a kernel that did not start says nothing about the check
         after = f"not run: {error}"
     else:
-        if not wrong and after != record["verdict"]:  # nor does a check that never got its data
+        if after != record["verdict"]:  # nor does a check that never got its data
             sign = NOT_TRIED if NOT_FETCHED in after else TURNED
     return mutation, sign, after, time.monotonic() - start
 

@@ -45,9 +45,9 @@ class Noise(TorchFunctionMode):
         super().__init__()
         self.draw = random.Random(seed)
 
-    def __torch_function__(self, function, types, args=(), kwargs=None):
-        result = function(*args, **(kwargs or {}))
-        name = (resolve_name(function) or "").rsplit(".", 1)[-1]
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        result = func(*args, **(kwargs or {}))
+        name = (resolve_name(func) or "").rsplit(".", 1)[-1]
         if name not in ADDED | TAKEN or "out" in (kwargs or {}) or (name in COUNTED and whole(*args[:1])):
             return result
         return self.off(result)
@@ -65,9 +65,9 @@ def whole(values=0.5) -> bool:
     if isinstance(values, torch.Tensor):
         if not values.is_floating_point() or torch._C._functorch.is_functorch_wrapped_tensor(values):
             return not values.is_floating_point()
-    else:
-        values = np.asarray(values)
-    return values.dtype == bool or bool((values == values.round()).all())
+        return bool((values == values.round()).all())
+    values = np.asarray(values)
+    return values.dtype == bool or np.array_equal(values, values.round())
 
 
 def on(seed: int) -> None:
@@ -85,7 +85,7 @@ def on(seed: int) -> None:
         net = made(cls, *args, **kwargs)
         return net.with_vector(noise.off(net.vector()))
 
-    ReLUNet.random = classmethod(random_network)
+    ReLUNet.random = classmethod(random_network)  # ty: ignore[invalid-assignment]  the method is replaced on purpose
 
 
 def _noisy(function, noise: Noise):

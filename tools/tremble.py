@@ -67,8 +67,9 @@ def executed(path: Path, threads: int, seed: int | None) -> nbformat.NotebookNod
     if seed is not None:
         notebook.cells.insert(0, nbformat.v4.new_code_cell(f"from tools import noise\n\nnoise.on({seed})"))
     resources = {"metadata": {"path": str(path.parent)}}
-    patience = {"timeout": 1800, "startup_timeout": START_TIMEOUT}
-    client = NotebookClient(notebook, **patience, kernel_name="python3", allow_errors=True, resources=resources)
+    client = NotebookClient(
+        notebook, timeout=1800, startup_timeout=START_TIMEOUT, kernel_name="python3", allow_errors=True, resources=resources
+    )
     paths = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
     client.execute(env={**os.environ, **dict.fromkeys(THREADS, str(threads)), "TQDM_DISABLE": "1", "PYTHONPATH": paths})
     if seed is not None:

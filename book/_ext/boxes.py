@@ -26,14 +26,16 @@ from sphinx.environment import BuildEnvironment
 from sphinx.transforms import SphinxTransform
 from sphinx.util import logging
 
-KINDS = "Theorem|Lemma|Proposition|Corollary|Conjecture|Definition|Example|Exercise|Remark|Algorithm|Correction|Proof"
+from foldbook.boxes import KINDS, NAMED
+
+ANY = "|".join(KINDS)
 NUMBER = r"\d+(?:\.\d+)+"
 NAME = r"\([^()]+\)"
 AND = r"(?:, and |, | and | or |–|-)"
-LABEL = re.compile(rf"^({KINDS})(?:[ \u00a0]({NUMBER}))?$")
-HEADING = re.compile(rf"^({KINDS})[ \u00a0]({NUMBER})(?=$|[.:,]| \()")
-NAMED = re.compile(r"\s*\(([^();]+)")
-MENTION = re.compile(rf"(?<!['’]s )\b({KINDS})s?\s({NUMBER}(?:{AND}{NUMBER})*|{NAME}(?:{AND}{NAME})*)")
+LABEL = re.compile(rf"^({ANY})(?:[ \u00a0]({NUMBER}))?$")
+HEADING = re.compile(rf"^({ANY})[ \u00a0]({NUMBER})(?=$|[.:,]| \()")
+NAME_AFTER = re.compile(r"\s*\(([^();]+)")
+MENTION = re.compile(rf"(?<!['’]s )\b({ANY})s?\s({NUMBER}(?:{AND}{NUMBER})*|{NAME}(?:{AND}{NAME})*)")
 UNLINKED = (
     *(nodes.reference, nodes.literal, nodes.literal_block, nodes.strong, nodes.title),
     *(nodes.math, nodes.math_block, nodes.raw),
@@ -118,9 +120,9 @@ class Boxes(SphinxTransform):
         """Give a labelled element its anchor, where it has a name or a number."""
         if label is None:
             return
-        name = NAMED.match(text[len(strong.astext()) :]) if strong else None
+        name = NAME_AFTER.match(text[len(strong.astext()) :]) if strong else None
         name = " ".join(name[1].split()) if name else ""
-        if label[1] == "Proof" or not (label[2] or name):
+        if label[1] not in NAMED or not (label[2] or name):
             return
         anchor = slug(f"{label[1]} {label[2] or name}")
         page = self.env.docname
@@ -139,7 +141,7 @@ def link_mentions(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     env, found = app.env, numbers(app.env)
     for strong in doctree.findall(nodes.strong):
         if (number := found.get((docname, strong.get("box")))) and number not in strong.astext():
-            label = re.sub(rf"^({KINDS})", rf"\1 {number}", strong.astext())
+            label = re.sub(rf"^({ANY})", rf"\1 {number}", strong.astext())
             strong.clear()
             strong += nodes.Text(label)
     for link in doctree.findall(nodes.reference):
@@ -193,7 +195,7 @@ def _number_link(app: Sphinx, link: nodes.reference, docname: str, found: dict) 
     address, _, anchor = link.get("refuri", "").partition("#")
     anchor = anchor or link.get("refid", "")
     text = link.next_node(nodes.Text)
-    if not anchor or text is None or not re.fullmatch(KINDS, link.astext()):
+    if not anchor or text is None or not re.fullmatch(ANY, link.astext()):
         return
     here = {docname: ""} if not address else {p: app.builder.get_relative_uri(docname, p) for p in boxes_by_page(app.env)}
     for page, uri in here.items():

@@ -1,8 +1,6 @@
 """A sheet folded by a ReLU network: a straight cut through the folded sheet is a zigzag or a star once it is unfolded.
 
-Folding along a line is two neurons, |u| = relu(u) + relu(-u), where u is the distance from the crease; two more carry the
-coordinate along the crease. With the weight c in relu(u) + c relu(-u) going from -1 to 1 the sheet turns from flat to folded, and
-what the network computes is its shadow. The cut is the last layer: a straight line through the shadow.
+The network is that of `foldbook.sheet`; here are the two sheets of the title page and the drawing of them half way.
 """
 
 from __future__ import annotations
@@ -15,12 +13,13 @@ from matplotlib.patches import PathPatch
 from matplotlib.path import Path
 
 from foldbook.polygons import chord, clip
+from foldbook.sheet import Line, sheet_network
 from foldnet import ReLUNet, plots
 
-# A crease is (normal, offset): the side with normal . p < offset is folded over to the other. The cut is normal . p + offset = 0.
-SHEETS = {
-    "in strips": ([((1, 0), 0.0), ((-1, 0), -0.5), ((1, 0), 0.25)], ((-2.4, 1.0), 0.9)),
-    "like a paper star": ([((1, 0), 0.0), ((0, 1), 0.0), ((math.sqrt(0.5), -math.sqrt(0.5)), 0.0)], ((-1.0, -1.55), 0.92)),
+# The creases of each sheet and its cut, as lines (normal, offset).
+SHEETS: dict[str, tuple[list[Line], Line]] = {
+    "in strips": ([((1, 0), 0.0), ((-1, 0), -0.5), ((1, 0), 0.25)], ((-2.4, 1.0), -0.9)),
+    "like a paper star": ([((1, 0), 0.0), ((0, 1), 0.0), ((math.sqrt(0.5), -math.sqrt(0.5)), 0.0)], ((-1.0, -1.55), -0.92)),
 }
 FRONT, BACK = (plots.COLORS["blue"], "#f6f1e4"), ("#00507d", "#e3d9c0")
 EDGE, KNIFE = "#5b5548", plots.COLORS["orange"]
@@ -36,19 +35,9 @@ def still(sheet: str = "like a paper star", folds: float = 2.25) -> str:
 
 
 def network(sheet: str, folds: float, shadow: bool = False) -> ReLUNet:
-    """The folding network: one hidden layer of four neurons a fold; its output is the cut, or the shadow's two coordinates."""
-    creases, (normal, offset) = SHEETS[sheet]
-    weights, biases = [], []
-    back, shift = np.eye(2), np.zeros(2)  # from the last layer's neurons to the plane
-    for i, (n, d) in enumerate(creases[: math.ceil(folds)]):
-        n, t = np.array(n, float), np.array([-n[1], n[0]], float)
-        rows = np.stack([n, -n, t, -t])
-        weights.append(rows @ back)
-        biases.append(rows @ shift - d * np.array([1, -1, 0, 0]))
-        c = -math.cos(math.pi * min(1.0, folds - i))
-        back, shift = np.stack([n, c * n, t, -t], axis=1), d * n
-    last, constant = (np.eye(2), np.zeros(2)) if shadow else (np.array([normal], float), np.array([offset]))
-    return ReLUNet([*weights, last @ back], [*biases, last @ shift + constant])
+    """The network that folds one of the sheets; its output is the cut, or the shadow's two coordinates."""
+    creases, cut = SHEETS[sheet]
+    return sheet_network(creases, None if shadow else cut, folds)
 
 
 @dataclass(frozen=True)
@@ -141,7 +130,7 @@ def _view(shadow: np.ndarray, height: np.ndarray) -> np.ndarray:
 def _knife(sheet: str) -> np.ndarray:
     """The straight cut, a little longer than the sheet."""
     (a, b), offset = SHEETS[sheet][1]
-    foot, along = -offset * np.array([a, b]) / (a * a + b * b), np.array([-b, a]) / math.hypot(a, b)
+    foot, along = offset * np.array([a, b]) / (a * a + b * b), np.array([-b, a]) / math.hypot(a, b)
     reach = [(side * 1.12 - foot[k]) / along[k] for k in (0, 1) for side in (-1, 1)]
     start, end = sorted(reach)[1:3]
     return np.array([foot + start * along, foot + end * along])

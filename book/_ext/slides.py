@@ -10,10 +10,11 @@ import re
 import shown
 import templates
 
+from foldbook.boxes import NAMED, STATEMENTS
+
 HEADING = re.compile(r"^(#{1,2}) (?:\d+\. )?(.+)$", re.MULTILINE)
-KINDS = "Theorem|Lemma|Proposition|Corollary|Conjecture|Definition|Algorithm|Correction"
-BOX = re.compile(rf"^> \*\*({KINDS})\*\* \(([^)]+)\)\.?\s*(.+)$", re.MULTILINE)
-MENTION = re.compile(rf"\b((?:{KINDS}|Exercise|Example|Remark)s?) \(")  # set apart, a name is no link: two chapters may use it
+BOX = re.compile(rf"^> \*\*({'|'.join(STATEMENTS)})\*\* \(([^)]+)\)\.?\s*(.+)$", re.MULTILINE)
+MENTION = re.compile(rf"\b((?:{'|'.join(NAMED)})s?) \(")  # set apart, a name is no link: two chapters may use it
 SENTENCE = re.compile(r"(?:\$[^$]*\$|[^.$?!]|\.(?=\S))+[.?!]")
 LEFT_OUT = {"Exercises", "References"}
 LINK = re.compile(r"\[([^\]]+)\]\([^)]+\)")  # of the story, from where it stands

@@ -13,13 +13,14 @@ from itertools import pairwise
 import numpy as np
 import torch
 
+from foldbook.sheet import line, sheet_network
 from foldnet import plots
 from foldnet.boolean.capacity import deep_wave, interpolate
 from foldnet.boolean.functions import corners
 from foldnet.boolean.swaps import class_changes
 from foldnet.geometry.boundaries import margin
 from foldnet.growth import tasks
-from foldnet.nets import ReLUNet
+from foldnet.nets import ReLUNet, as_tensor
 from foldnet.splines.breakpoints import Pieces, pieces, shallow, spline
 from foldnet.splines.depth import deep_pieces
 from foldnet.splines.initialization import breakpoint_grid
@@ -44,7 +45,7 @@ def begin_breakpoints(given: dict) -> dict:
 
 
 def draw_breakpoints(state: dict) -> str:
-    net = ReLUNet([np.array(state["w"])[:, None], np.array([state["v"]])], [state["b"], [state["offset"]]])  # ty: ignore[invalid-argument-type]
+    net = _line_network(state["w"], state["b"], state["v"], state["offset"])
     knots = pieces(net).knots.numpy()
     inside = knots[np.abs(knots) < 4]
     x = np.sort(np.concatenate([[-4, 4], inside]))
@@ -68,14 +69,14 @@ def begin_folding(given: dict) -> dict:
 @functools.cache
 def _sine_network() -> dict:
     x, y = tasks.sine(160, seed=0)
-    how = {"loss": "bce", "lr": 1e-2, "epochs": 1500, "progress": False, "engine": "torch"}
-    net = fit(ReLUNet.random((2, 2, 1), seed=3), x, y.double()[:, None], **how).net  # ty: ignore[invalid-argument-type]
+    net = ReLUNet.random((2, 2, 1), seed=3)
+    net = fit(net, x, y.double()[:, None], loss="bce", lr=1e-2, epochs=1500, progress=False, engine="torch").net
     points = [[round(a, 3), round(b, 3), int(c)] for (a, b), c in zip(x.tolist(), y.tolist())]
     return {"points": points, "weights": [w.tolist() for w in net.weights], "biases": [b.tolist() for b in net.biases]}
 
 
 def draw_folding(state: dict) -> str:
-    net = ReLUNet([np.array(w) for w in state["weights"]], [np.array(b) for b in state["biases"]])  # ty: ignore[invalid-argument-type]
+    net = ReLUNet([as_tensor(w) for w in state["weights"]], [as_tensor(b) for b in state["biases"]])
     points = np.array(state["points"]).reshape(-1, 3)
     side = np.linspace(-1.15, 1.15, 231)
     grid = np.stack(np.meshgrid(side, side), -1).reshape(-1, 2)
@@ -141,7 +142,7 @@ def draw_optima(state: dict) -> str:
 
 
 def _line_network(w, b, v, offset) -> ReLUNet:
-    return ReLUNet([np.array(w, float)[:, None], np.array([v], float)], [b, [offset]])  # ty: ignore[invalid-argument-type]
+    return ReLUNet([as_tensor(w)[:, None], as_tensor([v])], [as_tensor(b), as_tensor([offset])])
 
 
 def begin_dynamics(given: dict) -> dict:
@@ -273,23 +274,8 @@ def draw_swaps(state: dict) -> str:
 # ---- the sheet of the title page -----------------------------------------------------------------------------------------
 
 
-def folding_network(creases, knife, folds: float) -> ReLUNet:
-    """The network that folds the sheet and cuts it, one hidden layer of four neurons a fold; lines are (degrees, offset)."""
-    weights, biases = [], []
-    back, shift = np.eye(2), np.zeros(2)  # from the last layer's neurons to the plane
-    for i, (angle, offset) in enumerate(creases[: int(np.ceil(folds))]):
-        n = np.array([np.cos(np.radians(angle)), np.sin(np.radians(angle))])
-        rows = np.stack([n, -n, [-n[1], n[0]], [n[1], -n[0]]])
-        weights.append(rows @ back)
-        biases.append(rows @ shift - offset * np.array([1, -1, 0, 0]))
-        c = -np.cos(np.pi * min(1.0, folds - i))
-        back, shift = np.stack([n, c * n, rows[2], rows[3]], axis=1), offset * n
-    cut = np.array([[np.cos(np.radians(knife[0])), np.sin(np.radians(knife[0]))]])
-    return ReLUNet([*weights, cut @ back], [*biases, cut @ shift - knife[1]])  # ty: ignore[invalid-argument-type]
-
-
 def draw_sheet(state: dict) -> str:
-    net = folding_network(state["creases"], state["knife"], state["folds"])
+    net = sheet_network([line(*crease) for crease in state["creases"]], line(*state["knife"]), state["folds"])
     side = np.linspace(-1, 1, 301)
     height = net(np.stack(np.meshgrid(side, side), -1).reshape(-1, 2))[:, 0].numpy().reshape(301, 301)
     fig, ax = plots.subplots(figsize=(3.6, 3.6))

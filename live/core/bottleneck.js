@@ -44,16 +44,21 @@ function leastSquares(columns, target) {
   return found;
 }
 
+/** @param {ArrayLike<number>} a @param {ArrayLike<number>} b */
 const dot = (a, b) => {
   let sum = 0;
   for (let i = 0; i < a.length; i++) sum += a[i] * b[i];
   return sum;
 };
+/** @param {Float64Array} a @param {Float64Array} b @param {number} c @param {number} s */
 function turn(a, b, c, s) {
   for (let i = 0; i < a.length; i++) [a[i], b[i]] = [c * a[i] - s * b[i], s * a[i] + c * b[i]];
 }
 
-/** The network after the best move of its outgoing weights and offset, the smallest of all best ones. @param {Shallow} f */
+/**
+ * The network after the best move of its outgoing weights and offset, the smallest of all best ones.
+ * @param {Shallow} f @param {number[]} x @param {number[]} y @returns {Shallow}
+ */
 export function settled(f, x, y) {
   if (!x.length) return f;
   const columns = [...f.w.map((w, i) => x.map((t) => Math.max(0, w * t + f.b[i]))), x.map(() => 1)];
@@ -75,7 +80,10 @@ export function optimalNeuron(x, rest) {
   return { w: (sign * slope) / root, b: (sign * constant) / root, v: sign * root, singular };
 }
 
-/** The amplitude, at least 0, with which a neuron's outputs take most off the residual, and half the mean square that is left. */
+/**
+ * The amplitude, at least 0, with which a neuron's outputs take most off the residual, and half the mean square that is left.
+ * @param {{ w: number, b: number, v: number }} neuron @param {number[]} x @param {number[]} rest
+ */
 export function amplitude({ w, b, v }, x, rest) {
   const phi = x.map((t) => v * Math.max(0, w * t + b)), size = dot(phi, phi), best = size > 0 ? Math.max(0, dot(phi, rest) / size) : 0;
   return { amplitude: best, loss: meanLoss(rest.map((e, p) => e - best * phi[p])) };
@@ -85,16 +93,18 @@ export function amplitude({ w, b, v }, x, rest) {
  * The best bend there is: place, side and change of slope that take most off the residual. On its switched-on side a hinge sees the
  * sums of e, ex, x and xx alone, so within a gap the gain is largest at one place in closed form, or at an end. Beyond the data it
  * is a line there, and at its farthest nearly a constant.
- * @param {number[]} x @param {number[]} rest
+ * @typedef {{ beta: number, side: number, mu: number, gain: number }} Bend
+ * @param {number[]} x @param {number[]} rest @returns {Bend | null}
  */
 export function bestBend(x, rest) {
   const places = [...new Set(x)].sort((a, b) => a - b);
+  /** @type {Bend | null} */
   let best = null;
   for (const side of [1, -1]) {
     places.forEach((end, k) => {
       // the hinge stands between `end` and the next place beyond it, on the side where it is off
       const from = places[k - side] ?? end - side * FAR, on = x.flatMap((t, p) => (side * (t - end) >= 0 ? [p] : []));
-      const [n, e, c, l, q] = [() => 1, (p) => rest[p], (p) => rest[p] * x[p], (p) => x[p], (p) => x[p] ** 2].map((g) => on.reduce((sum, p) => sum + g(p), 0));
+      const [n, e, c, l, q] = /** @type {((p: number) => number)[]} */ ([() => 1, (p) => rest[p], (p) => rest[p] * x[p], (p) => x[p], (p) => x[p] ** 2]).map((g) => on.reduce((sum, p) => sum + g(p), 0));
       const top = (e * q - c * l) / (e * l - c * n), inside = side * (top - from) > 0 && side * (end - top) > 0;
       for (const beta of inside ? [top, from, end] : [from, end]) {
         const phi = x.map((t) => Math.max(0, side * (t - beta))), size = dot(phi, phi), overlap = dot(phi, rest);

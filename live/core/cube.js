@@ -1,6 +1,6 @@
 /** Functions on the corners of a cube, seen along a line. Corner k has the binary digits of k as coordinates, the first input first. */
 
-/** One weight vector for each order in which a line can meet the corners, up to symmetry of the cube. */
+/** One weight vector for each order in which a line can meet the corners, up to symmetry of the cube. @type {Record<number, number[][]>} */
 const ORDERS = {
   3: [[1, 2, 4], [2, 3, 4]],
   4: [[3, 5, 6, 7], [1, 2, 4, 8], [2, 3, 4, 8], [2, 4, 5, 8], [1, 4, 6, 8], [3, 4, 6, 8], [4, 5, 6, 8], [2, 4, 7, 8], [2, 3, 4, 10], [2, 3, 6, 10], [2, 4, 7, 10], [2, 6, 7, 10], [3, 4, 8, 10], [3, 6, 8, 10]],
@@ -38,11 +38,15 @@ export function fewest(table) {
   return best;
 }
 
+/** @param {number[]} list @returns {number[][]} */
 function permutations(list) {
   return list.length < 2 ? [list] : list.flatMap((v, i) => permutations([...list.slice(0, i), ...list.slice(i + 1)]).map((rest) => [v, ...rest]));
 }
 
-/** A frame of n perpendicular directions, turned by an angle in the plane of two of them. @param {number[][]} frame */
+/**
+ * A frame of n perpendicular directions, turned by an angle in the plane of two of them.
+ * @param {number[][]} frame @param {number} i @param {number} j @param {number} angle
+ */
 export function turn(frame, i, j, angle) {
   const c = Math.cos(angle), s = Math.sin(angle), next = frame.map((v) => [...v]);
   for (let k = 0; k < frame.length; k++) {
@@ -54,6 +58,7 @@ export function turn(frame, i, j, angle) {
 
 /** A frame whose first direction is the given one. @param {number[]} weights */
 export function frameOf(weights) {
+  /** @type {number[][]} */
   const frame = [];
   for (const v of [weights, ...weights.map((_, i) => weights.map((__, j) => +(i === j)))]) {
     let w = v;

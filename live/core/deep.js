@@ -5,6 +5,7 @@ const TINY = 1e-12;
 
 /**
  * @typedef {{ from: number, to: number, rows: Float64Array }} Stretch of the line, and slope and constant there of each neuron of a layer
+ * @typedef {Stretch & { sizes: Float64Array }} Sized a stretch with the size of the terms that each number is summed from
  * @typedef {{ place: number, layer: number, neuron: number }} Breakpoint where a neuron switches on or off; layer 0 is the first
  */
 
@@ -16,8 +17,9 @@ const TINY = 1e-12;
 export function deepSpline(net) {
   /** @type {Stretch[]} */
   let stretches = [{ from: -Infinity, to: Infinity, rows: Float64Array.of(1, 0) }];
-  const breakpoints = [], above = [], stack = layers(net);
+  const breakpoints = /** @type {Breakpoint[]} */ ([]), above = /** @type {Sized[][]} */ ([]), stack = layers(net);
   stack.forEach((layer, l) => {
+    /** @type {Sized[]} */
     let seen = stretches.map(({ from, to, rows }) => ({ from, to, ...compose(net, layer, rows) }));
     if (l === stack.length - 1) {
       above.push(seen);
@@ -31,10 +33,13 @@ export function deepSpline(net) {
     }
     stretches = seen.map(({ from, to, rows }, k) => ({ from, to, rows: rows.map((v, j) => (on[k][j >> 1] ? v : net.leak * v)) }));
   });
-  return { breakpoints, ...joined(above.at(-1)), above };
+  return { breakpoints, ...joined(/** @type {Sized[]} */ (above.at(-1))), above };
 }
 
-/** What a layer's neurons see, and how large the terms are that each is summed from: what is far smaller is rounding. */
+/**
+ * What a layer's neurons see, and how large the terms are that each is summed from: what is far smaller is rounding.
+ * @param {import("./net.js").Net} net @param {import("./net.js").Layer} layer @param {Float64Array} below
+ */
 function compose(net, { w, b, fan, out }, below) {
   const rows = new Float64Array(2 * out), sizes = new Float64Array(2 * out);
   for (let i = 0; i < out; i++) {
@@ -52,7 +57,7 @@ function compose(net, { w, b, fan, out }, below) {
   return { rows, sizes };
 }
 
-/** A stretch, cut at the zeros of its neurons; zeros at one place, up to rounding, are one. */
+/** A stretch, cut at the zeros of its neurons; zeros at one place, up to rounding, are one. @param {Sized} stretch @returns {Sized[]} */
 function cut({ from, to, rows, sizes }) {
   const zeros = [];
   for (let i = 0; i < rows.length; i += 2) {
@@ -60,28 +65,29 @@ function cut({ from, to, rows, sizes }) {
   }
   zeros.sort((p, q) => p[0] - q[0]);
   const ends = [from];
-  for (const [x, error] of zeros) if (x - ends.at(-1) > error && to - x > error) ends.push(x);
+  for (const [x, error] of zeros) if (x - /** @type {number} */ (ends.at(-1)) > error && to - x > error) ends.push(x);
   return ends.map((low, k) => ({ from: low, to: ends[k + 1] ?? to, rows, sizes }));
 }
 
-/** Which neurons are on inside a stretch. */
+/** Which neurons are on inside a stretch. @param {Sized} stretch */
 function gates({ from, to, rows, sizes }) {
   const x = inside(from, to), on = [];
   for (let i = 0; i < rows.length; i += 2) on.push(rows[i] * x + rows[i + 1] > TINY * 1e-3 * (sizes[i] * Math.abs(x) + sizes[i + 1]));
   return on;
 }
 
+/** @param {number} from @param {number} to */
 function inside(from, to) {
   if (from === -Infinity) return to === Infinity ? 0 : to - Math.max(1, Math.abs(to));
   return to === Infinity ? from + Math.max(1, Math.abs(from)) : (from + to) / 2;
 }
 
-/** Neighbours with the same slope are one piece. @param {(Stretch & { sizes: Float64Array })[]} stretches of the output */
+/** Neighbours with the same slope are one piece. @param {Sized[]} stretches of the output */
 function joined(stretches) {
   const knots = [], slopes = [stretches[0].rows[0]], intercepts = [stretches[0].rows[1]];
   let size = stretches[0].sizes[0];
   for (const { from, rows, sizes } of stretches.slice(1)) {
-    if (Math.abs(rows[0] - slopes.at(-1)) <= TINY * (size + sizes[0])) continue;
+    if (Math.abs(rows[0] - /** @type {number} */ (slopes.at(-1))) <= TINY * (size + sizes[0])) continue;
     knots.push(from);
     slopes.push(rows[0]);
     intercepts.push(rows[1]);
@@ -90,9 +96,12 @@ function joined(stretches) {
   return { knots, slopes, intercepts };
 }
 
-/** A chain of pieces between low and high as points to draw a line through. */
+/**
+ * A chain of pieces between low and high as points to draw a line through.
+ * @param {{ knots: number[], slopes: number[], intercepts: number[] }} pieces @param {number} low @param {number} high
+ */
 export function corners({ knots, slopes, intercepts }, low, high) {
-  const at = (x) => {
+  const at = (/** @type {number} */ x) => {
     let k = 0;
     while (k < knots.length && knots[k] < x) k++;
     return [x, slopes[k] * x + intercepts[k]];

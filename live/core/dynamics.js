@@ -40,14 +40,17 @@ export function relocate(f, x, y) {
   const without = adds.map((row) => half(rest.map((e, p) => e + row[p]))), moved = without.indexOf(Math.min(...without));
   const best = bestHinge(x, rest.map((e, p) => e + adds[moved][p]));
   if (!best || !(without[moved] - best.gain < half(rest))) return null;
-  const put = (list, value) => list.map((v, i) => (i === moved ? value : v));
+  const put = (/** @type {number[]} */ list, /** @type {number} */ value) => list.map((v, i) => (i === moved ? value : v));
   return { f: { w: put(f.w, best.side), b: put(f.b, -best.side * best.beta), v: put(f.v, best.mu), offset: f.offset }, moved };
 }
 
-/** The hinge midway between two data points that takes most off half the sum of squared residuals, and how much. @param {number[]} rest */
+/**
+ * The hinge midway between two data points that takes most off half the sum of squared residuals, and how much.
+ * @param {number[]} x @param {number[]} rest
+ */
 function bestHinge(x, rest) {
   const places = [...new Set(x)].sort((a, b) => a - b), midway = places.slice(1).map((t, k) => (t + places[k]) / 2);
-  let best = null;
+  let best = /** @type {import("./bottleneck.js").Bend | null} */ (null);
   for (const side of [1, -1]) {
     for (const beta of midway) {
       let size = 0, overlap = 0;
@@ -63,4 +66,5 @@ function bestHinge(x, rest) {
   return best;
 }
 
+/** @param {number[]} list */
 const half = (list) => list.reduce((sum, e) => sum + (e * e) / 2, 0);

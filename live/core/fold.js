@@ -40,7 +40,10 @@ export function fold(net, x, y, chosen, size = 0.1, angle = Math.PI / 4) {
   return { at, point, normal, offset, incoming, bias, outgoing: (up * size) / (reach > 0 ? reach : 1), inside, flat };
 }
 
-/** The length of the gradient of the mean cross-entropy for weights and bias of a neuron along `way` through the fold point. */
+/**
+ * The length of the gradient of the mean cross-entropy for weights and bias of a neuron along `way` through the fold point.
+ * @param {ArrayLike<number>} f @param {ArrayLike<number>} x @param {ArrayLike<number>} y @param {number[]} point @param {number[]} way @param {number} up
+ */
 function pull(f, x, y, point, way, up) {
   const sum = [0, 0, 0];
   for (let p = 0; p < y.length; p++) {
@@ -54,7 +57,10 @@ function pull(f, x, y, point, way, up) {
   return Math.hypot(...sum) / y.length;
 }
 
-/** Where the piece is flat: from the nearest instance of the predicted class to the mistake, through the middle. */
+/**
+ * Where the piece is flat: from the nearest instance of the predicted class to the mistake, through the middle.
+ * @param {ArrayLike<number>} x @param {ArrayLike<number>} y @param {number[]} at @param {number} up @returns {[number[], number]}
+ */
 function wayOut(x, y, at, up) {
   let best = Infinity, step = [1, 0];
   for (let p = 0; p < y.length; p++) {

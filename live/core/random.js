@@ -36,6 +36,7 @@ export class Random {
   }
 }
 
+/** @param {number} x @param {number} k */
 function turn(x, k) {
   return ((x << k) | (x >>> (32 - k))) >>> 0;
 }

@@ -2,15 +2,16 @@
 import { layers } from "./net.js";
 
 /**
- * @typedef {[number, number]} Point
+ * @typedef {number[]} Point of two numbers
  * @typedef {{ corners: Point[], on: number[], rows: Float64Array }} Region corners in order; the active hidden neurons, counted
  *   through all layers; the affine map of the outputs on it, three numbers (slope, slope, constant) an output
  */
 
 const TINY = 1e-12;
 
-/** The part of a convex polygon where an affine function, given at its corners, is positive. @param {Point[]} polygon */
+/** The part of a convex polygon where an affine function, given at its corners, is positive. @param {Point[]} polygon @param {number[]} values */
 export function clip(polygon, values) {
+  /** @type {Point[]} */
   const kept = [];
   polygon.forEach((p, i) => {
     const j = (i + 1) % polygon.length, a = values[i], b = values[j], q = polygon[j];
@@ -22,7 +23,7 @@ export function clip(polygon, values) {
 
 /** @param {import("./net.js").Net} net @param {Point[]} frame a convex polygon @returns {Region[]} */
 export function regions(net, frame) {
-  let all = [{ corners: frame, on: [], rows: Float64Array.of(1, 0, 0, 0, 1, 0) }], counted = 0;
+  let all = [{ corners: frame, on: /** @type {number[]} */ ([]), rows: Float64Array.of(1, 0, 0, 0, 1, 0) }], counted = 0;
   const stack = layers(net);
   stack.forEach((layer, l) => {
     const last = l === stack.length - 1;
@@ -36,7 +37,10 @@ export function regions(net, frame) {
   return all;
 }
 
-/** The affine maps of a layer's neurons, where the layer below has these maps. */
+/**
+ * The affine maps of a layer's neurons, where the layer below has these maps.
+ * @param {import("./net.js").Net} net @param {import("./net.js").Layer} layer @param {Float64Array} below
+ */
 function compose(net, { w, b, fan, out }, below) {
   const rows = new Float64Array(3 * out);
   for (let i = 0; i < out; i++) {
@@ -46,7 +50,7 @@ function compose(net, { w, b, fan, out }, below) {
   return rows;
 }
 
-/** One region along the creases of a layer. */
+/** One region along the creases of a layer. @param {Region} region @param {Float64Array} rows @param {number} width @param {number} counted */
 function split(region, rows, width, counted) {
   let all = [{ corners: region.corners, on: region.on }];
   for (let i = 0; i < width; i++) {
@@ -64,6 +68,7 @@ function split(region, rows, width, counted) {
   return all;
 }
 
+/** @param {Float64Array} rows @param {number[]} on @param {number} counted @param {number} leak */
 function gated(rows, on, counted, leak) {
   const active = new Set(on), out = rows.slice();
   for (let i = 0; i < rows.length; i++) if (!active.has(counted + Math.floor(i / 3))) out[i] *= leak;
@@ -89,7 +94,7 @@ export function heights({ corners, rows }, output = 0) {
 export function boundary(all, output = 0) {
   const found = [];
   for (const region of all) {
-    const z = heights(region, output), ends = [];
+    const z = heights(region, output), ends = /** @type {Point[]} */ ([]);
     region.corners.forEach((p, i) => {
       const j = (i + 1) % z.length, q = region.corners[j];
       if (z[i] >= 0 !== z[j] >= 0) ends.push([p[0] + ((q[0] - p[0]) * z[i]) / (z[i] - z[j]), p[1] + ((q[1] - p[1]) * z[i]) / (z[i] - z[j])]);

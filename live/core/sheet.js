@@ -15,10 +15,10 @@ const SHEET = [[-1, -1], [1, -1], [1, 1], [-1, 1]];
 /** @param {number} angle in degrees, of the normal @param {number} offset @returns {Line} */
 export const line = (angle, offset) => ({ normal: [Math.cos((angle * Math.PI) / 180), Math.sin((angle * Math.PI) / 180)], offset });
 
-/** How flat a fold still is: -1 flat, 1 folded. */
+/** How flat a fold still is: -1 flat, 1 folded. @param {number} folds @param {number} i */
 const weight = (folds, i) => -Math.cos(Math.PI * Math.min(1, folds - i));
 
-/** @param {number[]} map @param {number[]} p */
+/** @param {number[]} m a map @param {number[]} p a point */
 export const at = (m, [x, y]) => [m[0] * x + m[1] * y + m[2], m[3] * x + m[4] * y + m[5]];
 
 /** The linear pieces after some folds; a fraction is a fold half way. @param {Line[]} creases @param {number} folds @returns {Piece[]} */
@@ -42,18 +42,25 @@ export function pieces(creases, folds) {
   return stack;
 }
 
+/** @param {number[][]} corners @param {number[]} u */
 function part(corners, u) {
   const kept = Math.max(...u) > 1e-9 ? clip(corners, u) : [];
   return kept.length > 2 ? kept : [];
 }
 
-/** A map followed by p -> p + (-c - 1) u n on the side where u < 0, so that the coordinate u becomes -c u. */
+/**
+ * A map followed by p -> p + (-c - 1) u n on the side where u < 0, so that the coordinate u becomes -c u.
+ * @param {number[]} m @param {number[]} normal @param {number} offset @param {number} c
+ */
 function turned(m, [a, b], offset, c) {
   const k = -c - 1, u = [0, 1, 2].map((j) => a * m[j] + b * m[3 + j] - (j === 2 ? offset : 0));
   return [0, 1, 2].map((j) => m[j] + k * a * u[j]).concat([0, 1, 2].map((j) => m[3 + j] + k * b * u[j]));
 }
 
-/** How high a point of the sheet stands above the plane while a fold is half way. @param {Line[]} creases */
+/**
+ * How high a point of the sheet stands above the plane while a fold is half way.
+ * @param {Line[]} creases @param {number} folds @param {Piece} piece @param {number[]} p
+ */
 export function height(creases, folds, piece, p) {
   const i = Math.ceil(folds) - 1, turning = folds - i;
   if (!piece.moving || i < 0) return 0;
@@ -63,11 +70,13 @@ export function height(creases, folds, piece, p) {
   return Math.sin(Math.PI * turning) * (Math.abs(c) > 1e-3 ? Math.max(0, -u) : upright(creases, i, p));
 }
 
+/** @param {Line[]} creases @param {number} i @param {number[]} p */
 function upright(creases, i, p) {
   const before = pieces(creases, i).find((piece) => inside(piece.corners, p)) ?? pieces(creases, i)[0], [x, y] = at(before.map, p);
   return Math.max(0, creases[i].offset - creases[i].normal[0] * x - creases[i].normal[1] * y);
 }
 
+/** @param {number[][]} corners @param {number[]} p */
 function inside(corners, [x, y]) {
   return corners.every((p, k) => {
     const q = corners[(k + 1) % corners.length];

@@ -57,7 +57,10 @@ export function pieces({ hinges, offset }) {
   return { knots, slopes, intercepts };
 }
 
-/** The curve between -reach and reach as a chain of points, one at each bend in view. @param {{ hinges: Hinge[], offset: number }} f */
+/**
+ * The curve between -reach and reach as a chain of points, one at each bend in view.
+ * @param {{ hinges: Hinge[], offset: number }} f @param {number} reach
+ */
 export function chain(f, reach) {
   return [-reach, ...pieces(f).knots.filter((x) => Math.abs(x) < reach), reach].map((x) => [x, value(f, x)]);
 }
@@ -67,14 +70,17 @@ export function chain(f, reach) {
 /** How far breakpoints are spread under the law "even". */
 export const REACH = 4;
 
-/** The density of a breakpoint at x, where `ratio` is the scale of the biases over that of the weights. @param {Law} law */
+/**
+ * The density of a breakpoint at x, where `ratio` is the scale of the biases over that of the weights.
+ * @param {Law} law @param {number} x @param {number} ratio
+ */
 export function density(law, x, ratio) {
   if (law === "even") return Math.abs(x) <= REACH ? 1 / (2 * REACH) : 0;
   const t = Math.abs(x / ratio);
   return (law === "normal" ? 1 / (Math.PI * (1 + t * t)) : t <= 1 ? 0.25 : 0.25 / (t * t)) / ratio;
 }
 
-/** The share of breakpoints in [-r, r]. @param {Law} law */
+/** The share of breakpoints in [-r, r]. @param {Law} law @param {number} r @param {number} ratio */
 export function share(law, r, ratio) {
   if (law === "even") return Math.min(1, r / REACH);
   const t = r / ratio;

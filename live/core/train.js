@@ -25,7 +25,7 @@ export function meanLoss(loss, f, y, out) {
   return loss === "half_sum" ? sum / 2 : sum / f.length;
 }
 
-/** The derivative of `meanLoss` by the outputs. @param {Loss} loss @param {Float64Array} f @param {ArrayLike<number>} y */
+/** The derivative of `meanLoss` by the outputs. @param {Loss} loss @param {Float64Array} f @param {ArrayLike<number>} y @param {number} out */
 function outputGradient(loss, f, y, out) {
   const delta = new Float64Array(f.length), n = f.length;
   for (let i = 0; i < n; i++) {
@@ -37,6 +37,7 @@ function outputGradient(loss, f, y, out) {
   return delta;
 }
 
+/** @param {Float64Array} f @param {number} start @param {number} out */
 function logSumExp(f, start, out) {
   let top = -Infinity, sum = 0;
   for (let i = start; i < start + out; i++) top = Math.max(top, f[i]);

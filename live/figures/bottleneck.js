@@ -1,7 +1,7 @@
 /** A network that is too small, what its data still ask for, and one more neuron: the reader's, TINY's, and the best there is. */
 import { amplitude, asked, bestBend, meanLoss, optimalNeuron, settled } from "../core/bottleneck.js";
 import { Random } from "../core/random.js";
-import { chain, spline, value } from "../core/spline.js";
+import { chain, spline } from "../core/spline.js";
 import { button, check } from "../ui/controls.js";
 import { curve, widest } from "../ui/curve.js";
 import { count, html, text } from "../ui/dom.js";
@@ -58,7 +58,8 @@ function render({ model, el }) {
       })),
   );
 
-  const f = () => Object.fromEntries(["w", "b", "v", "offset"].map((key) => [key, model.get(key)]));
+  /** @returns {import("../core/dynamics.js").Shallow} */
+  const f = () => /** @type {any} */ (Object.fromEntries(["w", "b", "v", "offset"].map((key) => [key, model.get(key)])));
   const xs = () => model.get("points").map((p) => p[0]), ys = () => model.get("points").map((p) => p[1]);
   const hinged = (g) => spline(g.w, g.b, g.v, g.offset);
   const rest = () => asked(f(), xs(), ys());

@@ -122,7 +122,7 @@ function render({ model, el }) {
     draw();
   }
 
-  /** Put neuron i's bend at beta, or let it bend by mu: w stays, so that only the bias or only v changes. */
+  /** Put neuron i's bend at beta, or let it bend by mu: w stays, so that only the bias or only v changes. @param {number} i @param {{ beta?: number, mu?: number }} to */
   function bend(i, { beta, mu }) {
     const { w, b, v } = Object.fromEntries(["w", "b", "v"].map((key) => [key, [...model.get(key)]]));
     const kept = (x) => Math.max(-FAR, Math.min(FAR, x)); // a typed number may be any

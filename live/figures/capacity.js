@@ -58,6 +58,7 @@ function render({ model, el }) {
   const data = () => [...model.get("points")].sort((a, b) => a[0] - b[0]).filter((p, k, all) => !k || p[0] > all[k - 1][0]);
   const nodes = () => Math.max(0, Math.min(model.get("nodes"), data().length - 1));
   const folds = (widths = model.get("widths")) => widths.reduce((product, w) => product * w, 1);
+  /** @returns {import("../ui/axes.js").Range} */
   function range() {
     return waving() ? { x: [-0.03, Math.max(1, model.get("bits") / folds()) + 0.03], y: [-1, 1] } : { x: [-REACH, REACH], y: [-2, 2] };
   }
@@ -97,6 +98,7 @@ function render({ model, el }) {
     const made = net(), high = Math.max(200, Math.min(280, 0.4 * figure.width));
     const ends = waving() ? [] : data().slice(0, nodes()).map((p) => p[0]);
     plot.draw({ tall: high, points: waving() ? [] : model.get("points"), lines: [{ points: line(made), color: "blue" }], ticks: ends, xName: waving() ? "place of the number of ones" : "x" });
+    // @ts-expect-error parity reads no argument; without it the bundles would be others
     marks.replaceChildren(...(waving() ? parity(made) : []));
     if (waving()) layersBelow();
     else nodesBelow(made);

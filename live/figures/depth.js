@@ -19,7 +19,7 @@ export const defaults = { hidden: [6, 6, 6], theta: [], start: "random", scale: 
 
 function render({ model, el }) {
   const start = Object.fromEntries(Object.keys(defaults).map((key) => [key, model.get(key)]));
-  let net, trainer = null, now = null, view = null, range = [-1, 1], lifted = null, born = 0, died = 0, before = null, news = "";
+  let net, trainer = null, now = null, view = null, range = /** @type {[number, number]} */ ([-1, 1]), lifted = null, born = 0, died = 0, before = null, news = "";
   const figure = frame(el, model, {
     name: "depth", title, defaults, draw, reset, numbers,
     about: "Top: what the network computes, with a mark at each bend, one shape for each layer; dashed, what one chosen neuron sees, which switches where the dashed line is zero. "

@@ -87,7 +87,8 @@ function render({ model, el }) {
     html("div", { class: "row" }, width.element, rate.element, begin.element, data.element),
   );
 
-  const f = () => Object.fromEntries(["w", "b", "v", "offset"].map((key) => [key, model.get(key)]));
+  /** @returns {import("../core/dynamics.js").Shallow} */
+  const f = () => /** @type {any} */ (Object.fromEntries(["w", "b", "v", "offset"].map((key) => [key, model.get(key)])));
   const xs = () => model.get("points").map((p) => p[0]), ys = () => model.get("points").map((p) => p[1]);
   const hinged = () => spline(model.get("w"), model.get("b"), model.get("v"), model.get("offset"));
   const bends = ({ w, b }) => w.map((a, i) => -b[i] / a);

@@ -173,9 +173,10 @@ function render({ model, el }) {
 
   const at = (s, p) => `${s.x(p[0]).toFixed(1)} ${s.y(p[1]).toFixed(1)}`;
   const polygon = (s, corners) => (corners.length > 2 ? `M${corners.map((p) => at(s, p)).join("L")}Z` : "");
+  /** @param {import("../ui/axes.js").View} s @param {number[][]} ends */
   const segment = (s, [p, q]) => `M${at(s, p)}L${at(s, q)}`;
 
-  /** Where the line normal.x + offset = 0 meets the frame. */
+  /** Where the line normal.x + offset = 0 meets the frame. @param {{ normal: number[], offset: number }} line */
   function chord({ normal: [a, b], offset }) {
     const ends = [];
     FRAME.forEach((p, i) => {

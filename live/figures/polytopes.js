@@ -130,7 +130,7 @@ function render({ model, el }) {
     const groups = new Map();
     for (const r of all) {
       const z = heights(r);
-      for (const [side, sign] of [["b", 1], ["a", -1]]) {
+      for (const [side, sign] of /** @type {[string, number][]} */ ([["b", 1], ["a", -1]])) {
         const corners = clip(r.corners, z.map((v) => sign * v)), key = `${side}${Math.round(shade(r.on) * 8)}`;
         if (corners.length > 2) groups.set(key, (groups.get(key) ?? "") + outline(s, { corners }));
       }

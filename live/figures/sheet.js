@@ -19,7 +19,9 @@ export const defaults = { creases: SHEETS.star.creases, knife: SHEETS.star.knife
 
 function render({ model, el }) {
   const start = Object.fromEntries(Object.keys(defaults).map((key) => [key, model.get(key)]));
-  let handles = [], room = 1, scale = 1, middle = [0, 0], way = 1;
+  /** @type {ReturnType<typeof pair>[]} */
+  let handles = [];
+  let room = 1, scale = 1, middle = [0, 0], way = 1;
   const figure = frame(el, model, {
     name: "sheet", title, defaults, draw, reset, numbers,
     about: "A sheet that is folded along the numbered creases, one after the other, and cut along one straight line, the knife; then the same sheet unfolded. "
@@ -33,7 +35,7 @@ function render({ model, el }) {
   figure.picture.append(left, right);
 
   const lines = () => model.get("creases").map(([angle, offset]) => line(angle, offset));
-  const knife = () => line(...model.get("knife"));
+  const knife = () => line(.../** @type {[number, number]} */ (model.get("knife")));
   let amount = null;
   const bar = html("div", { class: "row" });
   const sheet = menu("folded", Object.fromEntries(Object.entries(SHEETS).map(([key, s]) => [key, s.name])), model.get("sheet"), (key) => {
@@ -96,7 +98,10 @@ function render({ model, el }) {
     draw();
   }
 
-  /** A dot that moves a line across and a diamond that turns it about the middle of the sheet. */
+  /**
+   * A dot that moves a line across and a diamond that turns it about the middle of the sheet.
+   * @param {string} name @param {string} color @param {() => [number, number]} get degrees and offset @param {(next: number[]) => void} set
+   */
   function pair(name, color, get, set) {
     const release = () => {
       draw();
@@ -136,6 +141,7 @@ function render({ model, el }) {
   }
 
   /** From the plane to the picture, seen from above and a little from the left, and back. */
+  /** @param {number[]} p @param {number} [z] @returns {[number, number]} */
   const screen = ([x, y], z = 0) => [middle[0] + scale * (x * Math.cos(TURN) - y * Math.sin(TURN)), middle[1] - scale * ((x * Math.sin(TURN) + y * Math.cos(TURN)) * LEAN + z * RISE)];
   const plane = (px, py) => {
     const a = (px - middle[0]) / scale, b = (middle[1] - py) / scale / LEAN;
@@ -167,9 +173,9 @@ function render({ model, el }) {
     middle = [size * 0.5, size * 0.43];
     put(left, { viewBox: `0 0 ${size} ${size * 0.82}`, height: size * 0.82, style: `width:${size}px` });
     const early = f % 1 > 0 && f % 1 <= 0.5;
-    const order = [...all].sort((p, q) => p.moving - q.moving || (p.moving && early ? q.layer - p.layer : p.layer - q.layer));
+    const order = [...all].sort((/** @type {any} */ p, /** @type {any} */ q) => p.moving - q.moving || (p.moving && early ? q.layer - p.layer : p.layer - q.layer));
     const shown = order.flatMap((piece) => {
-      const lift = 0.02 * piece.layer * (piece.moving ? f % 1 : 1), back = (piece.turned - (piece.moving && early)) % 2;
+      const lift = 0.02 * piece.layer * (piece.moving ? f % 1 : 1), back = (piece.turned - /** @type {any} */ (piece.moving && early)) % 2;
       const project = (p) => screen(at(piece.map, p), height(creases, f, piece, p) + lift), u = cutting(piece);
       return [
         ...[1, -1].map((sign) => svg("path", { d: d(clip(piece.corners, u.map((v) => sign * v)).map(project)) || "M0 0", fill: sign > 0 ? "var(--blue)" : "var(--tint-b)", "fill-opacity": back ? 0.8 : 1 })),

@@ -3,7 +3,7 @@ import { html } from "./dom.js";
 
 export function announcer() {
   const element = html("p", { class: "said", role: "status" });
-  let waiting = 0;
+  let waiting = /** @type {any} */ (0); // the number of a timer
   return {
     element,
     /** @param {string} words what a screen reader says next; of many in a row the last one */

@@ -12,6 +12,7 @@ export function ticks(low, high, wanted = 5) {
 /**
  * @typedef {{ left: number, top: number, width: number, height: number }} Box in pixels
  * @typedef {{ x: [number, number], y: [number, number] }} Range
+ * @typedef {ReturnType<typeof scales>} View
  */
 
 /** @param {Box} box @param {Range} range */

@@ -8,6 +8,7 @@ export const button = (words, act, attributes = {}) => html("button", { type: "b
 /**
  * A slider with its value beside it. Values are those of a list, so that both small and large ones are at hand.
  * @param {string} words @param {number[]} list @param {number} now @param {(value: number, done: boolean) => void} act
+ * @param {(value: number) => string} [show] the value in words
  */
 export function slider(words, list, now, act, show = String) {
   // a state from a notebook or a link may lie between the values of the list; what is shown is what is used
@@ -93,6 +94,7 @@ export function player({ step, draw, ended, perFrame = 10, most = 2000, name = "
     shown();
     frame = requestAnimationFrame(tick);
   }
+  /** @param {boolean} [silent] @param {"paused" | "done"} [why] */
   function pause(silent = false, why = "paused") {
     cancelAnimationFrame(frame);
     if (!running) return;

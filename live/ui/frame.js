@@ -57,7 +57,7 @@ export function frame(el, model, { name, title, about, hints, defaults, draw, nu
   const forget = follow(figure, () => {});
   watcher.observe(picture);
   // a button that is off from now on, because it did all it could, hands the focus to its neighbour: else a reader by keys is nowhere
-  new MutationObserver((changes) => changes.forEach(({ target }) => {
+  new MutationObserver((changes) => changes.forEach((/** @type {{ target: any }} */ { target }) => {
     if (target.disabled && root.activeElement === target) target.closest(".row").querySelector("button:not(:disabled)")?.focus();
   })).observe(controls, { subtree: true, attributes: true, attributeFilter: ["disabled"] });
   return {
@@ -66,7 +66,7 @@ export function frame(el, model, { name, title, about, hints, defaults, draw, nu
     get width() {
       return Math.max(240, picture.clientWidth || 640);
     },
-    /** The line under the picture: texts, and what is in arrays is bold. @param {(string | [string])[]} words */
+    /** The line under the picture: texts, and what is in arrays is bold. @param {(string | string[])[]} words */
     read(...words) {
       const kept = (w) => w.replaceAll(" %", "\u00a0%"); // a number and its sign stay on one line
       readout.replaceChildren(...words.map((w) => (Array.isArray(w) ? html("b", {}, kept(w[0])) : kept(w))));

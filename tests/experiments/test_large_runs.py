@@ -167,16 +167,26 @@ def test_a_second_run_on_the_same_file_is_refused(tmp_path, capsys):
         assert len(runner.run(cells, noisy, path, progress=False).rows) == 2
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="a link needs rights there that a reader may not have")
+def test_a_second_run_is_refused_by_another_name_of_the_file_too(tmp_path):
+    path, name = tmp_path / "x.jsonl", tmp_path / "y.jsonl"
+    name.symlink_to(path)
+    with Rows(path), pytest.raises(RunStopped, match=r"another run writes to y.jsonl now"):
+        Rows(name)
+
+
 @forks
 def test_a_killed_run_whose_file_is_held_for_a_moment_goes_on(tmp_path):
-    """A run that is killed while it starts a program: that program has the file open until it is another program."""
+    """A run that is killed while it starts a program: that program has the lock open until it is another program."""
     fcntl, path, cells = pytest.importorskip("fcntl"), tmp_path / "x.jsonl", [{"n": 1}, {"n": 2}]
-    with Rows(path):
+    lock = tmp_path / "x.jsonl.lock"
+    with open(lock, "wb") as run:
+        fcntl.flock(run, fcntl.LOCK_EX)
         child = os.fork()  # shares the lock, as such a program does
         if not child:
             time.sleep(0.5)
             os._exit(0)
-    with open(path, "rb") as other, pytest.raises(BlockingIOError):
+    with open(lock, "rb") as other, pytest.raises(BlockingIOError):
         fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
     runner.run(cells, noisy, path, progress=False)
     os.waitpid(child, 0)

@@ -7,6 +7,7 @@ import json
 import math
 import re
 from collections import Counter
+from pathlib import Path
 from types import SimpleNamespace
 
 import api_page
@@ -14,9 +15,12 @@ import numpy as np
 import pytest
 from bs4 import BeautifulSoup
 
+from foldbook import boxes as kinds
 from foldbook import plan
 from foldbook.notebooks import METADATA
 from foldnet import ReLUNet
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def build(folder, pages: dict[str, str], extensions=("boxes",), chapters=None):
@@ -47,6 +51,13 @@ def build(folder, pages: dict[str, str], extensions=("boxes",), chapters=None):
 
 
 # ---- boxes -------------------------------------------------------------------------------------------------------------
+
+
+def test_contributing_names_every_kind_of_box():
+    rules = " ".join((ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").split())
+    listed = re.search(r"Kinds: ([\w, ]+); a \*Proof\* has no name", rules)
+    assert set(listed[1].split(", ")) == set(kinds.NAMED)
+
 
 BOX = "> **Theorem 2.1.3** (Name). It is $x$.\n\n> **Proof.** Clear.\n"
 
@@ -480,7 +491,7 @@ def test_the_network_folds_as_reflections_do(sheet):
             folded = folded + np.outer(np.abs(u) - u, n)  # a point on the far side goes to its mirror image
         net = fold_figure.network(sheet, float(folds))
         assert net.sizes == (2, *[4] * folds, 1)
-        assert np.allclose(net(points).numpy()[:, 0], folded @ np.array(normal) + offset, atol=1e-12)
+        assert np.allclose(net(points).numpy()[:, 0], folded @ np.array(normal) - offset, atol=1e-12)
 
 
 @pytest.mark.parametrize("folds", [0.0, 0.5, 1.0, 1.75, 2.0, 3.0])
@@ -517,10 +528,11 @@ def test_the_sheet_of_the_title_page_is_that_of_the_live_figure():
     import fold_figure
 
     from foldbook.live import live
-    from foldbook.live.stills import folding_network
+    from foldbook.sheet import line, sheet_network
 
     state, points = live("sheet").state, np.random.default_rng(0).uniform(-1, 1, (200, 2))
-    cut, drawn = folding_network(state["creases"], state["knife"], 3), fold_figure.network("like a paper star", 3.0)
+    creases, knife = [line(*crease) for crease in state["creases"]], line(*state["knife"])
+    cut, drawn = sheet_network(creases, knife, 3), fold_figure.network("like a paper star", 3.0)
     normal = np.linalg.norm(fold_figure.SHEETS["like a paper star"][1][0])
     assert np.abs(cut(points).numpy() - drawn(points).numpy() / normal).max() < 2e-3  # angles to a hundredth of a degree
 

@@ -341,6 +341,17 @@ def test_all_stages_run_and_one_failure_fails_the_whole(monkeypatch, capsys):
         check.main(["five"])
 
 
+def test_the_scripts_are_checked_where_npm_is_and_else_their_absence_is_said(monkeypatch, capsys):
+    monkeypatch.setattr(check, "stages", lambda jobs: {"style": [[sys.executable, "-c", "pass"]]})
+    monkeypatch.setattr(check, "which", lambda name: None)
+    assert check.scripts() == []
+    assert check.main(["style"]) == 0
+    assert "ok, without the scripts in live/" in capsys.readouterr().out
+    monkeypatch.setattr(check, "scripts", lambda: [["npm"]])
+    assert check.main(["style"]) == 0
+    assert "without the scripts" not in capsys.readouterr().out
+
+
 FICKLE = """
 import pathlib, pytest
 

@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from foldbook.live.stills import folding_network
+from foldbook.sheet import line, sheet_network
 from foldnet import ReLUNet
 from foldnet.boolean import capacity
 from foldnet.boolean.swaps import class_changes, swaps
@@ -569,7 +569,7 @@ def test_networks_built_by_hand_are_those_of_the_package(core):
 
 def same_sheet(core, creases, knife, folds):
     """The network against the one built here; the pieces against the network: areas add up, and where each says it is cut."""
-    want = folding_network(creases, knife, folds)
+    want = sheet_network([line(*crease) for crease in creases], line(*knife), folds)
     lines = {"creases": creases, "knife": knife, "folds": folds}
     made = "sheet.folding(creases.map((c) => sheet.line(...c)), sheet.line(...knife), folds)"
     close(core(f"{made}.theta", **lines), want.vector())
