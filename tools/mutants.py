@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import ast
 import contextlib
-import copy
 import functools
 import hashlib
 import itertools
@@ -31,10 +30,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-ROWS = ROOT / "_build/mutants.jsonl"
 COMPILED = ("_*_kernel.py", "_fused_math.py")  # what numba compiles is tested against its slow twin as a whole
 HEAVY = ("_build", ".git", ".venv", "*.ipynb", "vendor", "__pycache__", "_sweeps", "_grades", "node_modules", ".hypothesis")
-PLAIN = "not browser and not install and not course"
 NOTICED, SURVIVED = "noticed", "SURVIVED"
 
 # each operator and what takes its place
@@ -47,7 +44,7 @@ NAMES = {a: b for pair in PAIRS for a, b in itertools.permutations(pair.split())
 
 @dataclass(frozen=True)
 class Mutant:
-    """One change: where it is, counted from 1, what stands there and what is put in its place."""
+    """One change: where it is, what stands there and what is put in its place."""
 
     file: str
     sha1: str  # of the file, so that a row does not speak for a later text
@@ -57,6 +54,9 @@ class Mutant:
     end: int
     before: str
     after: str
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line} {' '.join(self.before.split())} -> {self.after}"
 
     def applied(self, source: bytes) -> bytes:
         return source[: self.start] + self.after.encode() + source[self.end :]
@@ -70,9 +70,8 @@ def mutants_of(root: Path, file: str) -> list[Mutant]:
     for node in _code(ast.parse(source)):
         start, end = starts[node.lineno - 1] + node.col_offset, starts[node.end_lineno - 1] + node.end_col_offset
         for kind, changed in _changes(node):
-            before, after = source[start:end].decode(), ast.unparse(changed)
-            after = after if isinstance(changed, (ast.Name, ast.Slice)) else f"({after})"
-            found.append(Mutant(file, sha1, kind, node.lineno, start, end, before, after))
+            after = ast.unparse(changed) if isinstance(changed, (ast.Name, ast.Slice)) else f"({ast.unparse(changed)})"
+            found.append(Mutant(file, sha1, kind, node.lineno, start, end, source[start:end].decode(), after))
     return found
 
 
@@ -83,36 +82,26 @@ def _code(node: ast.AST) -> Iterator[ast.expr]:
     if isinstance(node, (ast.expr, ast.Slice)):
         yield node
     for name, field in ast.iter_fields(node):
-        if name not in ("annotation", "returns", "decorator_list"):
-            for child in field if isinstance(field, list) else [field]:
-                if isinstance(child, ast.AST):
-                    yield from _code(child)
+        for child in field if isinstance(field, list) else [field]:
+            if isinstance(child, ast.AST) and name not in ("annotation", "returns", "decorator_list"):
+                yield from _code(child)
 
 
 def _changes(node: ast.expr) -> Iterator[tuple[str, ast.expr]]:
     """Each way to change an expression at its root: of what kind it is, and the changed expression."""
-
-    def changed(**fields) -> ast.expr:
-        other = copy.copy(node)
-        for name, value in fields.items():
-            setattr(other, name, value)
-        return other
-
+    changed = lambda **fields: type(node)(**{**vars(node), **fields})  # noqa: E731
     match node:
-        case ast.BinOp(op=op) if type(op) in OTHER:
-            yield "operator", changed(op=OTHER[type(op)]())
+        case ast.BinOp(op=op) | ast.BoolOp(op=op) if type(op) in OTHER:
+            yield "operator" if isinstance(node, ast.BinOp) else "and, or", changed(op=OTHER[type(op)]())
         case ast.Compare(ops=ops):
             for i, op in enumerate(ops):
                 yield "comparison", changed(ops=[*ops[:i], OTHER[type(op)](), *ops[i + 1 :]])
-        case ast.BoolOp(op=op):
-            yield "and, or", changed(op=OTHER[type(op)]())
         case ast.UnaryOp(op=ast.Not() | ast.USub(), operand=operand):
             yield "not, minus", operand
         case ast.Constant(value=bool(value)):
             yield "truth value", changed(value=not value)
         case ast.Constant(value=int(value)):
-            yield "number", changed(value=value + 1)
-            yield "number", changed(value=value - 1)
+            yield from (("number", changed(value=value + step)) for step in (1, -1))
         case ast.Constant(value=float(value)) if value:
             yield "number", changed(value=2 * value)
         case ast.Name(id=name) | ast.Attribute(attr=name) if name in NAMES:
@@ -125,9 +114,8 @@ def _changes(node: ast.expr) -> Iterator[tuple[str, ast.expr]]:
 
 def drawn(root: Path, package: str, count: int, seed: int) -> list[Mutant]:
     """As many mutants, of each kind in turn: numbers would be half of them otherwise."""
-    kinds = defaultdict(list)
-    paths = sorted((root / package).rglob("*.py")) or [root / package]
-    for path in (p for p in paths if not any(map(p.match, COMPILED))):
+    kinds, files = defaultdict(list), [root / package, *sorted((root / package).rglob("*.py"))]
+    for path in (file for file in files if file.is_file() and not any(map(file.match, COMPILED))):
         for mutant in mutants_of(root, path.relative_to(root).as_posix()):
             kinds[mutant.kind].append(mutant)
     mixed = [random.Random(f"{seed} {kind}").sample(kinds[kind], len(kinds[kind])) for kind in sorted(kinds)]
@@ -137,19 +125,18 @@ def drawn(root: Path, package: str, count: int, seed: int) -> list[Mutant]:
 def targets(root: Path, file: str) -> list[tuple[str, ...]]:
     """What tests a file, the nearest first: the test of its module, then the others of its folder."""
     path = root / "tests" / file
-    own = path.with_name(f"test_{path.stem.lstrip('_')}.py")
-    tests = sorted(path.parent.glob("test_*.py"), key=lambda test: (test != own, test))
-    names = [test.relative_to(root).as_posix() for test in tests]
-    return [group for group in (tuple(names[:1]), tuple(names[1:])) if group] if own in tests else [tuple(names)]
+    own, folder = path.with_name(f"test_{path.stem.lstrip('_')}.py"), sorted(path.parent.glob("test_*.py"))
+    groups = [[test for test in folder if test == own], [test for test in folder if test != own]]
+    return [tuple(test.relative_to(root).as_posix() for test in group) for group in groups if group]
 
 
 def run(root: Path, names: tuple[str, ...], limit: float) -> tuple[int | None, float]:
     """The exit status of pytest, None where it was stopped at the limit, and its seconds."""
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-n0", "-m", PLAIN, *names]
-    threads = dict.fromkeys(("OMP_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
-    env = {**os.environ, **threads, "MPLBACKEND": "agg", "PYTHONPATH": str(root), "PYTHONDONTWRITEBYTECODE": "1"}
-    quiet, begun, code = subprocess.DEVNULL, time.monotonic(), None
-    child = subprocess.Popen(command, cwd=root, env=env, start_new_session=True, stdout=quiet, stderr=quiet)
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-n0", "-m", "not browser and not install and not course", *names]
+    alone = {"OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1", "MPLBACKEND": "agg", "PYTHONDONTWRITEBYTECODE": "1"}
+    how = {"cwd": root, "env": {**os.environ, **alone, "PYTHONPATH": str(root)}, "start_new_session": True}
+    begun, code, quiet = time.monotonic(), None, subprocess.DEVNULL
+    child = subprocess.Popen(command, stdout=quiet, stderr=quiet, **how)
     try:
         with contextlib.suppress(subprocess.TimeoutExpired):
             code = child.wait(limit)
@@ -160,49 +147,53 @@ def run(root: Path, names: tuple[str, ...], limit: float) -> tuple[int | None, f
     return code, time.monotonic() - begun
 
 
-def tried(tree: Path, mutant: Mutant, unbroken: Callable, limit: float) -> str:
+def tried(tree: Path, mutant: Mutant, unbroken: Callable) -> str:
     """What the tests say to a mutant. One that takes three times as long as the whole code, and half a minute, hangs: noticed."""
-    path, asked = tree / mutant.file, 0
-    source = path.read_bytes()
+    path, asked, source = tree / mutant.file, 0, (tree / mutant.file).read_bytes()
     for names in targets(tree, mutant.file):
         code, seconds = unbroken(names)
         if code == 0:  # tests that fail by themselves, or take too long, would notice anything
             asked += 1
             path.write_bytes(mutant.applied(source))
-            code, _ = run(tree, names, min(limit, 3 * seconds + 30))
+            code, _ = run(tree, names, 3 * seconds + 30)
             path.write_bytes(source)
             if code != 0:
                 return NOTICED
     return SURVIVED if asked else "no test within the limit"
 
 
-def main(argv: list[str] | None = None, root: Path = ROOT, rows: Path = ROWS) -> int:
+def known(rows: Path) -> Iterator[tuple[Mutant, str]]:
+    """What former runs have found; a row that was cut off is passed over."""
+    for line in rows.read_text(encoding="utf-8").splitlines() if rows.is_file() else ():
+        with contextlib.suppress(ValueError):
+            row = json.loads(line)
+            yield Mutant(**row["mutant"]), row["result"]
+
+
+def main(argv: list[str] | None = None, root: Path = ROOT, rows: Path = ROOT / "_build/mutants.jsonl") -> None:
     parser = argparse.ArgumentParser(description="Change the package at random places, and see whether its tests notice.")
-    parser.add_argument("--count", type=int, default=200, help="how many mutants (default 200)")
-    parser.add_argument("--seed", type=int, default=1, help="which ones (default 1)")
-    parser.add_argument("--package", default="foldnet", help="a package, a part of it or a file (default foldnet)")
-    parser.add_argument("--limit", type=float, default=300, help="seconds for the tests of a mutant (default 300)")
+    parser.add_argument("--count", type=int, default=200, help="how many mutants")
+    parser.add_argument("--seed", type=int, default=1, help="which ones")
+    parser.add_argument("--package", default="foldnet", help="a package, a part of it or a file")
+    parser.add_argument("--limit", type=float, default=300, help="seconds: tests that take longer without a mutant are not asked")
     parser.add_argument("--again", action="store_true", help="try those once more that survived")
     arguments = parser.parse_args(argv)
     chosen = drawn(root, arguments.package, arguments.count, arguments.seed)
-    lines = rows.read_text(encoding="utf-8").splitlines() if rows.is_file() else []
-    done = {Mutant(**row["mutant"]): row["result"] for row in map(json.loads, filter(lambda line: line.endswith("}"), lines))}
-    results = {m: done[m] for m in chosen if m in done and not (arguments.again and done[m] != NOTICED)}
+    results = {m: result for m, result in known(rows) if m in chosen and (result == NOTICED or not arguments.again)}
     rows.parent.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as folder, rows.open("a", encoding="utf-8") as out:
         tree = Path(folder) / "tree"
+        out.write("\n")  # a row that was cut off ends here
         shutil.copytree(root, tree, ignore=shutil.ignore_patterns(*HEAVY), symlinks=True)
         unbroken = functools.cache(lambda names: run(tree, names, arguments.limit))
         for mutant in (m for m in chosen if m not in results):
-            results[mutant] = tried(tree, mutant, unbroken, arguments.limit)
+            results[mutant] = tried(tree, mutant, unbroken)
             out.write(json.dumps({"mutant": asdict(mutant), "result": results[mutant]}) + "\n")
             out.flush()
-            told = f"{mutant.file}:{mutant.line} {' '.join(mutant.before.split())} -> {mutant.after}"
-            print(f"{len(results)}/{len(chosen)} {results[mutant]}: {told}", flush=True)
-    print("\n".join(f"{SURVIVED} {m.file}:{m.line} {m.before} -> {m.after}" for m in results if results[m] == SURVIVED))
+            print(f"{len(results)}/{len(chosen)} {results[mutant]} {mutant}", flush=True)
+    print(*(f"{SURVIVED} {mutant}" for mutant in results if results[mutant] == SURVIVED), sep="\n")
     print(", ".join(f"{many} {result}" for result, many in Counter(results.values()).most_common()))
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

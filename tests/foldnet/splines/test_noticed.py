@@ -9,12 +9,13 @@ from foldnet.nets import ReLUNet
 from foldnet.splines import radon, targets
 
 
-@pytest.mark.parametrize("batch", [(), (1,), (1, 1)])
-def test_creases_of_one_neuron_at_one_point_keep_their_axes(batch):
-    net = ReLUNet.random((1, 1, 1), batch=batch, seed=0)
+@pytest.mark.parametrize("neurons", [1, 2])
+@pytest.mark.parametrize("batch", [(), (1,), (3,), (2, 1)])
+def test_creases_of_few_neurons_at_one_point_keep_their_axes(batch, neurons):
+    net = ReLUNet.random((1, neurons, 1), batch=batch, seed=0)
     found = radon.creases(net)
-    assert found.normals.shape == (*batch, 1, 1)
-    assert found.offsets.shape == found.delta_slopes.shape == (*batch, 1)
+    assert found.normals.shape == (*batch, neurons, 1)
+    assert found.offsets.shape == found.delta_slopes.shape == (*batch, neurons)
     assert found.offset.shape == batch
     x = torch.tensor([[0.5]], dtype=torch.float64)
     assert found(x).shape == (*batch, 1)
