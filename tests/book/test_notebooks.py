@@ -1,5 +1,6 @@
 """The notebooks of the book as they lie in the repository: each rule of the house for each of them, and nothing escapes."""
 
+import functools
 import subprocess
 import sys
 from pathlib import Path
@@ -19,17 +20,21 @@ def name(path: Path) -> str:
     return path.relative_to(BOOK).with_suffix("").as_posix()
 
 
+@functools.cache
+def read(path: Path) -> lint.Notebook:
+    """A notebook and its twin, parsed once for all rules."""
+    return lint.Notebook.read(path, ROOT)
+
+
 ALL = [pytest.param(path, id=name(path)) for path in notebooks()]
 EACH = [
-    pytest.param(p.values[0], rule, id=f"{p.id}-{rule.__name__}")
-    for p in ALL
-    for rule in lint.rules_for(lint.Notebook.read(p.values[0], ROOT).role)
+    pytest.param(p.values[0], rule, id=f"{p.id}-{rule.__name__}") for p in ALL for rule in lint.rules_for(read(p.values[0]).role)
 ]
 
 
 @pytest.mark.parametrize(("path", "rule"), EACH)
 def test_every_notebook_keeps_the_rules(path, rule):
-    assert list(rule(lint.Notebook.read(path, ROOT))) == []
+    assert list(rule(read(path))) == []
 
 
 TOC = lint.contents(yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8")))
@@ -67,5 +72,5 @@ def test_no_notebook_escapes_nbval():
     command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-n0", *NBVAL, *longest_first()]
     lines = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
     collected = [line.split("::")[0] for line in lines if ".ipynb::" in line]
-    cells = {p.id: len(lint.Notebook.read(p.values[0], ROOT).code) for p in ALL}
+    cells = {p.id: len(read(p.values[0]).code) for p in ALL}
     assert {p.id: collected.count(f"book/{p.id}.ipynb") for p in ALL} == cells

@@ -55,7 +55,7 @@ AXE = (Path(__file__).parent / "axe" / "axe.min.js").read_text(encoding="utf-8")
 # Contrast is most of axe's work, and of a thousand pieces of text most look alike: those of one colour, size, weight, class and
 # background. Of each kind four are judged, and every control. axe lays out every element to judge one, so the inside of the other
 # formulas, and the coloured words of the other programs, stand aside meanwhile: boxes of their size and plain text stand in.
-FINDINGS = """async ([within, rules]) => {
+FINDINGS = """async ([within, rules, last]) => {
   await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
   document.getAnimations().filter((a) => a instanceof CSSTransition).forEach((a) => a.finish());  // judge no colour on its way
   const grounds = new Map(), kinds = new Map();
@@ -101,7 +101,7 @@ FINDINGS = """async ([within, rules]) => {
   axe.configure({rules: [{id: "color-contrast", selector: "[data-judged]"}]});
   const options = {resultTypes: ["violations"], ...(rules ? {runOnly: {type: "rule", values: rules}} : {})};
   const found = await axe.run(within || document, options);
-  aside.forEach(([original, copy]) => copy.replaceWith(original));
+  if (!last) aside.forEach(([original, copy]) => copy.replaceWith(original));
   const line = (v, n) => `${v.impact} ${v.id}: ${n.target.join(" ")}: ${n.html.slice(0, 120)}`;
   return found.violations.flatMap((v) => v.nodes.map((n) => line(v, n)));
 }"""
@@ -109,12 +109,15 @@ FINDINGS = """async ([within, rules]) => {
 
 @pytest.fixture(scope="session")
 def accessibility():
-    """`accessibility(page, within="figure", rules=[...])`: what axe-core finds wrong on a page or in a part, a line each."""
+    """`accessibility(page, within="figure", rules=[...])`: what axe-core finds wrong on a page or in a part, a line each.
 
-    def findings(page, within: str | None = None, rules: list[str] | None = None) -> list[str]:
+    With `last=True` the page is left afterwards, and what stood aside is not put back.
+    """
+
+    def findings(page, within: str | None = None, rules: list[str] | None = None, last: bool = False) -> list[str]:
         if not page.evaluate("() => Boolean(window.axe)"):
             page.evaluate(AXE)
-        return page.evaluate(FINDINGS, [within, rules])
+        return page.evaluate(FINDINGS, [within, rules, last])
 
     return findings
 
@@ -153,13 +156,6 @@ class Visit:
         self.page.evaluate("() => window.MathJax && MathJax.startup && MathJax.startup.promise")
         return self.page
 
-    def anew(self, url: str, width: int, color_scheme: str):
-        """The page for another reader: what scrolls by itself, and wants a key, is found as a page opens."""
-        self.page.goto("about:blank")  # the old one need not follow
-        self.page.set_viewport_size({"width": width, "height": 900})
-        self.page.emulate_media(color_scheme=color_scheme)
-        return self.open(url)
-
     def settle(self, **media):
         """Change what the reader has, `color_scheme="dark"` or `width=390`, and wait until the page has followed."""
         if "width" in media:
@@ -169,6 +165,7 @@ class Visit:
             self.page.wait_for_function("(scheme) => document.documentElement.dataset.theme === scheme", arg=scheme)
         self.page.evaluate("""async () => {
           await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+          await new Promise((done) => setTimeout(done, 50));  // after the 40 of site.js, which looks for what scrolls
           document.getAnimations().filter((a) => a instanceof CSSTransition).forEach((a) => a.finish());
         }""")
 

@@ -82,13 +82,34 @@ def anchors_of(page: Path) -> dict:
 
 # ---- every page --------------------------------------------------------------------------------------------------------
 
-SLOW_TO_JUDGE = ("book/api", "book/ledger")  # judged in the light; test_text_stands_out has their contrast in the dark
+SLOW_TO_JUDGE = ("book/api", "book/ledger")  # judged in the light; the contrast of the ledger is measured in the dark as well
+FACTS = """() => ({
+  headings: [...document.querySelectorAll('article :is(h1, h2, h3, h4, h5, h6)')].map((h) => Number(h.tagName[1])),
+  live: document.querySelectorAll('[data-live][data-ready]').length,
+  dead: [...document.querySelectorAll('[data-live]')]
+    .filter((e) => !e.shadowRoot?.querySelector('svg *')).map((e) => e.dataset.live),
+  noalt: [...document.images].filter((i) => !i.alt).map((i) => i.outerHTML.slice(0, 90)),
+  broken: [...document.images].filter((i) => i.complete && !i.naturalWidth).map((i) => i.alt),
+  wanted: document.querySelectorAll('span.math, div.math').length,
+  typeset: document.querySelectorAll('mjx-container').length,
+  wrong: [...document.querySelectorAll('mjx-merror')].map((e) => e.textContent.slice(0, 60)),
+  tracebacks: (document.querySelector('article').innerText.match(/Traceback \\(most/g) || []).length,
+  buttons: [...document.querySelectorAll('.article-header-buttons a')].map((a) => a.href),
+})"""
+# Of each picture: what it is, and whether it turns over in the dark.
+LOOKS = """() => [...document.querySelectorAll('article img')].map((e) => {
+  const style = getComputedStyle(e);
+  return [e.src.slice(0, 14), style.filter.split('(')[0], style.mixBlendMode];
+})"""
+SVG, PNG, OVER, PLAIN = "data:image/svg", "data:image/png", ("invert", "screen"), ("none", "normal")
+IN_THE_DARK = {"book/splines/rich": {(SVG, *OVER), (PNG, *OVER)}, "book/geometry/images": {(PNG, *PLAIN)}}
 
 
-def test_page(page_name, visit, address, accessibility):
+def test_page(page_name, site, visit, address, accessibility):
     """No error, nothing from outside, light enough, math typeset, controls that move, in order, and narrow enough for a phone.
 
-    axe-core finds nothing, opened narrow and dark, and opened wide and light with up to a hundred folded pieces unfolded.
+    One visit: opened narrow and dark, then made wide and light, with up to a hundred folded pieces unfolded. axe-core finds
+    nothing, both times.
     """
     window = visit(color_scheme="dark", viewport={"width": 390, "height": 844})
     page = window.open(f"{address}{page_name}.html")
@@ -96,37 +117,27 @@ def test_page(page_name, visit, address, accessibility):
     window.settle()
     weight, wide = window.bytes, page.evaluate(WIDER)
     assert page.evaluate(CUT) == [], "formulas that end beyond the page, and do not scroll"
+    dark, looks = page.evaluate(CONTRAST, TEXT), {tuple(look) for look in page.evaluate(LOOKS)}
     assert page_name in SLOW_TO_JUDGE or accessibility(page) == []
-    page = window.anew(f"{address}{page_name}.html", width=1280, color_scheme="light")
-    assert page.evaluate("document.documentElement.dataset.theme") == "light"
     controls, still = page.evaluate(MOVE)
-    facts = page.evaluate("""() => ({
-      headings: [...document.querySelectorAll('article :is(h1, h2, h3, h4, h5, h6)')].map((h) => Number(h.tagName[1])),
-      live: document.querySelectorAll('[data-live][data-ready]').length,
-      dead: [...document.querySelectorAll('[data-live]')]
-        .filter((e) => !e.shadowRoot?.querySelector('svg *')).map((e) => e.dataset.live),
-      noalt: [...document.images].filter((i) => !i.alt).map((i) => i.outerHTML.slice(0, 90)),
-      broken: [...document.images].filter((i) => i.complete && !i.naturalWidth).map((i) => i.alt),
-      wanted: document.querySelectorAll('span.math, div.math').length,
-      typeset: document.querySelectorAll('mjx-container').length,
-      wrong: [...document.querySelectorAll('mjx-merror')].map((e) => e.textContent.slice(0, 60)),
-      tracebacks: (document.querySelector('article').innerText.match(/Traceback \\(most/g) || []).length,
-      buttons: [...document.querySelectorAll('.article-header-buttons a')].map((a) => a.href),
-    })""")
-    raw = page.evaluate(RAW)
-    folded = page.evaluate_handle("""() => [...document.querySelectorAll('article details:not([open])')]
-      .filter((_, i, all) => i % Math.ceil(all.length / 100) === 0)""")  # the ledger's rows are alike
-    folded.evaluate("(all) => all.forEach((d) => { d.open = true; })")
-    assert accessibility(page) == []
-    folded.evaluate("(all) => all.forEach((d) => { d.open = false; })")
-    window.settle(width=390)
+    window.settle()
     wide = max(wide, page.evaluate(WIDER))
+    window.settle(width=1280, color_scheme="light")
+    light, facts, raw = page.evaluate(CONTRAST, TEXT), page.evaluate(FACTS), page.evaluate(RAW)
+    page.evaluate("""() => [...document.querySelectorAll('article details:not([open])')]  // the ledger's rows are alike
+      .filter((_, i, all) => i % Math.ceil(all.length / 100) === 0).forEach((d) => { d.open = true; })""")
+    window.settle()
+    assert accessibility(page, last=True) == []
     assert window.errors == []
     assert weight < HEAVIEST, f"the page weighs {weight / 1e6:.2f} MB"
     assert wide <= 0, f"the page is {wide} px wider than a phone"
     assert still == [], "controls that move nothing"
     moving = controls + facts["live"]
     assert moving or page_name.removeprefix("book/") not in plan.chapters(), "a chapter without a figure that moves"
+    if page_name in ("book/index", "book/ledger", "book/errata", *stories(site)[:1]):
+        assert min(dark) >= 4.5, "text that is too dark in the dark"
+        assert min(light) >= 4.5, "text that is too light in the light"
+    assert IN_THE_DARK.get(page_name, looks) == looks, "in the dark drawings turn over, and pictures of points keep white paper"
     assert facts["dead"] == [], "live figures that did not come to life"
     assert facts["noalt"] == []
     assert facts["broken"] == []
@@ -142,6 +153,10 @@ def test_page(page_name, visit, address, accessibility):
         colab = f"/blob/main/{page_name}.ipynb"
         assert any("colab" in href and href.endswith(colab) for href in facts["buttons"]), "no Colab button"
         assert any(href.endswith(".ipynb") and href.startswith(address) for href in facts["buttons"]), "no download button"
+
+
+def test_the_pages_whose_pictures_are_looked_at_are_there(site):
+    assert [name for name in IN_THE_DARK if not (site / f"{name}.html").is_file()] == []
 
 
 def test_axe_finds_what_is_wrong(visit, address, accessibility):
@@ -219,51 +234,30 @@ def test_the_site_opens_from_disk(site, visit):
         assert controls or live or name == "book/ledger"
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_text_stands_out(scheme, site, visit, address):
-    for name in ("book/index", "book/ledger", "book/errata", *stories(site)[:1]):
-        page = visit(color_scheme=scheme).open(f"{address}{name}.html")
-        assert page.evaluate("document.documentElement.dataset.theme") == scheme
-        contrasts = page.evaluate(CONTRAST, TEXT)
-        assert contrasts
-        assert min(contrasts) >= 4.5, f"{name}: contrast {min(contrasts):.2f}"
-
-
-def test_in_the_dark_drawings_turn_over_and_pictures_of_points_keep_white_paper(visit, address):
-    svg, png, over, plain = "data:image/svg", "data:image/png", ("invert", "screen"), ("none", "normal")
-    seen = "(e) => [e.src.slice(0, 14), getComputedStyle(e).filter.split('(')[0], getComputedStyle(e).mixBlendMode]"
-    for name, looks in (("splines/rich", {(svg, *over), (png, *over)}), ("geometry/images", {(png, *plain)})):
-        page = visit(color_scheme="dark").open(f"{address}book/{name}.html")
-        assert {tuple(look) for look in page.eval_on_selector_all("article img", f"(all) => all.map({seen})")} == looks
-
-
-def test_a_drawing_in_the_dark_has_no_white_slab(visit, address):
+def test_a_figure_by_keys_on_paper_and_in_the_dark(visit, address):
+    """A slider moves by keys and shows its ring; paper has one frame and no controls; a dark drawing has no white slab."""
     from PIL import Image
 
-    page = visit(color_scheme="dark").open(f"{address}book/splines/rich.html")
-    picture = page.locator('article .foldnet-figure img[src^="data:image/svg"]').first
-    picture.scroll_into_view_if_needed()
-    shot = Image.open(io.BytesIO(picture.screenshot())).convert("L")
-    corner, brightest = shot.getpixel((2, 2)), max(shot.getdata())
-    assert corner < 50
-    assert brightest > 180
-
-
-def test_print_shows_one_frame_and_no_controls(visit, address):
-    page = visit().open(f"{address}book/splines/rich.html")
-    page.emulate_media(media="print")
-    assert not page.is_visible(".explore-controls")
-    assert page.is_visible(".explore-frame img")
-
-
-def test_a_slider_moves_by_keyboard(visit, address):
-    page = visit().open(f"{address}book/splines/rich.html")
+    window = visit()
+    page = window.open(f"{address}book/splines/rich.html")
+    assert page.evaluate("document.documentElement.dataset.theme") == "light"
     before = page.get_attribute(".explore-frame img", "src")
     page.focus(".explore input[type=range]")
     page.keyboard.press("ArrowRight")
     assert page.get_attribute(".explore-frame img", "src") != before
     ring = page.evaluate("() => getComputedStyle(document.activeElement).outlineStyle")
     assert ring == "solid"
+    page.emulate_media(media="print")
+    assert not page.is_visible(".explore-controls")
+    assert page.is_visible(".explore-frame img")
+    page.emulate_media(media="screen")
+    window.settle(color_scheme="dark")
+    picture = page.locator('article .foldnet-figure img[src^="data:image/svg"]').first
+    picture.scroll_into_view_if_needed()
+    shot = Image.open(io.BytesIO(picture.screenshot())).convert("L")
+    corner, brightest = shot.getpixel((2, 2)), max(shot.getdata())
+    assert corner < 50
+    assert brightest > 180
 
 
 # ---- the ledger --------------------------------------------------------------------------------------------------------
