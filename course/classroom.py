@@ -168,9 +168,9 @@ def make_class(folder: Path, size: int = 200, seed: int = 1) -> None:
 
 def differences(folder: Path) -> list[str]:
     """Where the table does not say what a submission deserves; nothing where every row is as it should be."""
-    with (folder / SAID).open(newline="", encoding="utf-8") as file:
+    with (folder / SAID).open(newline="", encoding="utf-8-sig") as file:
         deserved = {line["handed in as"]: line for line in csv.DictReader(file)}
-    with (folder / "grades/grades.csv").open(newline="", encoding="utf-8") as file:
+    with (folder / "grades/grades.csv").open(newline="", encoding="utf-8-sig") as file:
         found = {row["handed in as"]: row for row in csv.DictReader(file)}
     wrong = [f"{name}: not handed in, and in the table" for name in found.keys() - deserved.keys()]
     for name, line in deserved.items():

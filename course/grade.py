@@ -73,7 +73,8 @@ def settle(problems: source.ProblemSet, book: Book, hand: Hand) -> list[dict]:
     write(book.folder / "grades.csv", table(found))
     listed = book.folder / "roster.csv"
     names = roster.names(roster.read_table(listed) if listed.is_file() else [], found)
-    for sentence in pages.write_pages(problems, book, hand, names):
+    wanted = {(student, answer) for student, record in book.records.items() for answer in texts(problems, record)}
+    for sentence in (*hand.strangers(wanted), *pages.write_pages(problems, book, hand, names)):
         print(f"note: {shown(sentence)}", file=sys.stderr)
     return found
 
@@ -241,7 +242,9 @@ def examined(problems, handed: Handed, release, limits: Limits, rules: str, scra
             raise restore.Unreadable("nothing was graded")
         if handed.path.stat().st_size > LARGEST:
             raise restore.Unreadable(f"the file has more than {LARGEST // 10**6} MB")
-        notebook, notes = restore.restore(problems, restore.decoded(handed.path.read_bytes()), release)
+        text = restore.decoded(handed.path.read_bytes())
+        notebook, notes = restore.restore(problems, text, release)
+        notes += restore.another(problems, text)
     except restore.Unreadable as error:
         return nothing(handed, rules, [str(error)], release)
     except OSError as error:

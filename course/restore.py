@@ -239,3 +239,18 @@ def differences(theirs: list[dict], wanted: dict[str, source.Cell], match: dict[
     if missing:
         notes.append(f"missing cells put back: {', '.join(missing)}")
     return notes
+
+
+def another(problems: source.ProblemSet, text: str) -> list[str]:
+    """A note that says which set a file is, where it has few of this set's texts and more of another's."""
+    theirs = {cell["source"].strip() for cell in read(text)}
+
+    def shared(cells) -> int:
+        return sum(cell.source.strip() in theirs for cell in cells if cell.kind == "text")
+
+    mine = shared(problems.cells)
+    if not theirs or 2 * mine > len(problems.of("text")):
+        return []
+    found = {name: shared(source.read(name).cells) for name in source.names() if name != problems.name}
+    best = max(found, key=found.get, default="")
+    return [f"this is {best}, not {problems.name}"] if found.get(best, 0) > mine else []
