@@ -145,6 +145,8 @@ class Kernel:
         for folder in ("claims", "data"):
             shutil.copytree(ROOT / "book" / folder, library / "foldbook/_book" / folder)
         shutil.copy(answers.__file__, library / "_answers.py")
+        (library / "google").mkdir()
+        shutil.copy(Path(__file__).with_name("colab.py"), library / "google/colab.py")
         shutil.copy(Path(__file__).with_name("runner.py"), library / "_runner.py")
         (self.home / "fonts").mkdir()
         for fonts in Path(matplotlib.get_cachedir()).glob("fontlist*.json"):
@@ -278,7 +280,8 @@ class Kernel:
             raise Ended(self.reason or "it ended its process")
         outputs = reply.get("outputs")
         outputs = [output for output in outputs if isinstance(output, dict)] if isinstance(outputs, list) else []
-        return outputs, late or str(reply.get("stopped", ""))[:200]
+        stops = ("it called exit()", f"it printed more than {self.limits.output} MB")  # what a submission may say about itself
+        return outputs, late or (reply["stopped"] if reply.get("stopped") in stops else "")
 
     def photograph(self) -> Line:
         """A process that answers with everything as it is now, whatever happens later."""

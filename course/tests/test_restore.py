@@ -211,3 +211,14 @@ def test_another_set_is_named():
     assert restore.another(problems, nbformat.writes(other)) == ["this is ps3, not ps2"]
     assert restore.another(problems, nbformat.writes(make.release(problems.variant(5)))) == []
     assert restore.another(problems, '{"cells": []}') == []
+
+
+def test_a_cell_that_names_colab_keeps_its_helpers(tiny, release):
+    made = submitted(release, **ANSWERS)
+    code = "from google.colab import drive\n!pip install -q pandas\ndef helper():\n    return 2"
+    made["cells"].insert(3, {"cell_type": "code", "source": code, "metadata": {}, "outputs": [], "execution_count": None})
+    notebook, notes = restore.restore(tiny, json.dumps(made), release)
+    own = [cell.source for cell in notebook.cells if cell.id.startswith("own")]
+    assert own == [code.replace("!pip", "pass  # not here: !pip")]
+    assert sum("pip install" in cell.source for cell in notebook.cells) == 2  # the setup cell is there once
+    assert notes == ["google.colab is not here, its calls do nothing: 1 cell"]
