@@ -223,12 +223,13 @@ def remote(submission: Submission, photo: str, name: str):
 def opened(reply: dict):
     """The value of a reply, with numbers as numbers; raises an error of the name that the submission's had.
 
-    The name of a class of its own is a submission's word, in which it could say what it was asked: only Python's are told.
+    The name of a class of its own is a submission's word, in which it could say what it was asked: only those of a list are told.
     """
     if "value" in reply:
         return plain(answers.decode(reply["value"]))
-    known = getattr(builtins, str(reply.get("error")), None)
-    kind = known.__name__ if isinstance(known, type) and issubclass(known, Exception) else "Error"
+    kind = str(reply.get("error"))
+    known = getattr(builtins, kind, np.linalg.LinAlgError if kind == "LinAlgError" else None)
+    kind = kind if isinstance(known, type) and issubclass(known, Exception) else "Error"
     raise type(kind, (StudentError,), {})(str(reply.get("says"))[:300])
 
 
