@@ -92,7 +92,7 @@ grade: $(READY) ## grade SET=ps2 SUBMISSIONS=folder [ROSTER=class.csv]; without 
 read: $(READY) ## read the texts of SET=ps2 in a browser: text, rubric and score side by side, saved as you go
 	@$(BIN)/python -m course.reading $(SET)
 
-export: $(READY) ## hand the points of SET=ps2 on: FOR=moodle, canvas, roster (ROSTER=file.csv), zip or nbgrader
+export: $(READY) ## hand the points of SET=ps2 on: FOR=moodle, canvas or roster (ROSTER=file.csv: theirs, filled in), zip or nbgrader
 	@$(BIN)/python -m course.export $(SET) $(FOR) $(if $(ROSTER),--roster "$(ROSTER)") $(if $(COLUMN),--column "$(COLUMN)")
 
 check-submission: $(READY) ## try FILE=ps2.ipynb as the judge will, without the hidden tests

@@ -63,12 +63,13 @@ def encode(value) -> object:
         parts = [[encode(p) for p in part] for part in (value.weights, value.biases)]
         return {"is": "net", "weights": parts[0], "biases": parts[1], "leak": float(value.leak)}
     if kind == "matplotlib.figure.Figure":
-        return {"is": "figure", "axes": [encode(_axes(axes)) for axes in value.axes]}
+        common = [text.get_text() for legend in value.legends for text in legend.get_texts()]
+        return {"is": "figure", "axes": [encode(_axes(axes, common)) for axes in value.axes]}
     return {"is": "opaque", "text": f"an object of the type {type(value).__name__}"}
 
 
-def _axes(axes) -> dict:
-    """What a test may ask of a plot: its words, its scales and the points of its lines."""
+def _axes(axes, common: list[str]) -> dict:
+    """What a test may ask of a plot: its words, its scales and the points of its lines; a legend of the figure is its own too."""
     legend = axes.get_legend()
     return {
         "title": axes.get_title(),
@@ -76,7 +77,7 @@ def _axes(axes) -> dict:
         "ylabel": axes.get_ylabel(),
         "xscale": axes.get_xscale(),
         "yscale": axes.get_yscale(),
-        "legend": [text.get_text() for text in legend.get_texts()] if legend else [],
+        "legend": [*(text.get_text() for text in (legend.get_texts() if legend else ())), *common],
         "lines": [np.array([line.get_xdata(), line.get_ydata()], dtype=float) for line in axes.get_lines()],
         "bars": len(axes.patches),
     }

@@ -94,9 +94,9 @@ def keep(path: Path) -> None:
 
 
 def sign(cell: dict) -> str:
-    """A short sign of an answer's text and pictures: another text has another one."""
+    """A short sign of an answer's text and pictures: another text has another one, and no spreadsheet takes it for a number."""
     pictures = json.dumps(cell.get("attachments") or {}, sort_keys=True)
-    return hashlib.sha256((cell["source"].strip() + pictures).encode()).hexdigest()[:10]
+    return f"t-{hashlib.sha256((cell['source'].strip() + pictures).encode()).hexdigest()[:10]}"
 
 
 def texts(problems: source.ProblemSet, record: dict) -> dict[str, dict]:
@@ -142,8 +142,9 @@ def rows(problems: source.ProblemSet, book: Book, hand: Hand) -> Iterator[dict]:
 
 
 def table(found: list[dict]) -> str:
-    """Rows as CSV that a spreadsheet opens without running anything."""
+    """Rows as CSV that a spreadsheet opens without running anything, with the mark by which it knows the encoding."""
     text = io.StringIO()
+    text.write("\ufeff")
     if found:
         writer = csv.DictWriter(text, list(found[0]))
         writer.writeheader()

@@ -67,13 +67,16 @@ def costs(problems: source.ProblemSet, names: dict, wrong: source.Cell) -> dict[
     """What a distractor in the place of its answer costs, by test; `names` is what the solution defines."""
     answer, *_ = wrong.loses
     names, lost = dict(names), {}
+    defined = set(next(cell.defines for cell in problems.of("answer") if cell.name == answer))
     points, texts = ({test.name: getattr(test, what) for test in problems.tests} for what in ("points", "source"))
     for step in rehearse.after(judge.steps_of(problems, {answer: wrong.source}), answer, texts):
         if step.test:
             lost[step.key] = points[step.key] - verdict(problems, step.key, names).score(points[step.key])
         else:
             exec(compile(step.source, f"<{step.key}>", "exec"), names)
-    return {name: cost for name, cost in lost.items() if cost}
+    lost = {name: cost for name, cost in lost.items() if cost}
+    asked = {name for name in lost if judge.names_in(texts[name]) & defined}
+    return {name: lost[name] for name in asked or lost}  # what only follows from it is carried
 
 
 @dataclass
@@ -168,9 +171,9 @@ def make_class(folder: Path, size: int = 200, seed: int = 1) -> None:
 
 def differences(folder: Path) -> list[str]:
     """Where the table does not say what a submission deserves; nothing where every row is as it should be."""
-    with (folder / SAID).open(newline="", encoding="utf-8") as file:
+    with (folder / SAID).open(newline="", encoding="utf-8-sig") as file:
         deserved = {line["handed in as"]: line for line in csv.DictReader(file)}
-    with (folder / "grades/grades.csv").open(newline="", encoding="utf-8") as file:
+    with (folder / "grades/grades.csv").open(newline="", encoding="utf-8-sig") as file:
         found = {row["handed in as"]: row for row in csv.DictReader(file)}
     wrong = [f"{name}: not handed in, and in the table" for name in found.keys() - deserved.keys()]
     for name, line in deserved.items():

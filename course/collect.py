@@ -16,6 +16,7 @@ NO_NOTEBOOKS = {
     **{".py": "a script", ".html": "a printed page", ".pdf": "a printed page", ".docx": "a text document", ".md": "a text"},
     **dict.fromkeys((".zip", ".tar", ".gz", ".tgz", ".rar", ".7z"), "an archive that is still packed"),
 }
+LEFT_BY_SYSTEMS = (".DS_Store", ".git", ".ipynb_checkpoints", "__MACOSX")
 
 
 @dataclass
@@ -39,7 +40,7 @@ def collect(folder: Path, name: str, known: dict[str, str] | None = None) -> tup
         raise CourseError(f"there is no folder {folder}")
     found, others = [], []
     for path in sorted(folder.iterdir()):
-        if path.name.startswith(".") or path.name == "__MACOSX":
+        if path.name.startswith("._") or path.name in LEFT_BY_SYSTEMS:
             continue
         ending = kind(path.name)
         if path.is_symlink():

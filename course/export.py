@@ -2,7 +2,7 @@
 
 FOR is one of
   roster    grades-by-roster.csv: the class list with points, also for those who handed in nothing
-  moodle    moodle.csv (the grading worksheet) and moodle-feedback.zip (pages in the folders that Moodle gave)
+  moodle    moodle.csv: Moodle's own grading worksheet (--roster), filled in; and moodle-feedback.zip, pages in its folders
   canvas    canvas.csv: the grade book that Canvas exported (--roster), with the column of the assignment filled in
   zip       feedback.zip: all pages
   nbgrader  course/: a course that nbgrader's own tools open, with what was found here; it runs no submission again
@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import csv
 import io
+import itertools
 import json
 import re
 import sys
@@ -28,7 +29,7 @@ from . import make, source
 from .book import Book, harmless, rows, scores, shown, write
 from .errors import CourseError
 from .hand import Hand
-from .roster import MOODLE, matched, read_table
+from .roster import KEYS, MOODLE, claimed, columns, doubled, order, read_table, word_in, written_as
 
 CONFIG = '''"""Submissions were run and judged elsewhere: nbgrader only enters what their notebooks say."""
 c = get_config()
@@ -46,6 +47,9 @@ c.Autograde.autograde_preprocessors = [
 '''
 
 
+GIVEN = ("student", "by tests", "by hand", "to be read", "total", "of", "notes")
+
+
 def as_csv(lines: list[dict]) -> str:
     text = io.StringIO()
     writer = csv.DictWriter(text, list(lines[0]))
@@ -55,46 +59,75 @@ def as_csv(lines: list[dict]) -> str:
 
 
 def for_roster(out: Path, found: list[dict], roster: list[dict]) -> list[str]:
-    pairs, left = matched(roster, found)
-    lines = []
-    for line, row in pairs:
-        given = {key: row[key] if row else "" for key in ("student", "by tests", "by hand", "to be read", "total", "of", "notes")}
-        lines.append(line | given | ({} if row else {"total": "0", "notes": "nothing was handed in"}))
-    write(out / "grades-by-roster.csv", as_csv(lines))
-    return [f"nobody on the roster has handed in {shown(row['handed in as'])}" for row in left]
+    claims, left = claimed(roster, found)
+    lines, said = [], doubled(claims)
+    for line, theirs in claims:
+        given = {key: theirs[-1][key] if theirs else "" for key in GIVEN}
+        if not theirs:
+            perhaps = [r["handed in as"] for r in left if any(word_in(line[k], r["handed in as"]) for k in columns(line, KEYS))]
+            unclear = {"notes": f"not clear whose: {', '.join(perhaps)}"}
+            given |= unclear if perhaps else {"total": "0", "notes": "nothing was handed in"}
+        lines.append(line | given)
+    write(out / "grades-by-roster.csv", "\ufeff" + as_csv(lines))
+    return said + [f"nobody on the roster has handed in {row['handed in as']}" for row in left]
 
 
-def for_moodle(out: Path, found: list[dict]) -> list[str]:
-    """Moodle's grading worksheet: rows by the number that it put into the names of the folders."""
-    lines, odd = [], []
+def for_moodle(out: Path, found: list[dict], of: float, sheet: Path | None, column: str | None) -> list[str]:
+    """Moodle's grading worksheet with the grades filled in, by the number that Moodle put into names, and nothing else changed.
+
+    Its importer looks for headings in the language of the site, and for the time of the last grade: no other table will do.
+    """
+    lines = read_table(sheet) if sheet else []
+    identifier, grade, most = moodle_columns(lines, column)
+    rows = {m["id"]: row for row in sorted(found, key=order) if (m := MOODLE.match(row["handed in as"]))}
+    odd = [row["handed in as"] for row in found if not MOODLE.match(row["handed in as"])]
+    said = [f"{name} is no folder of Moodle's: download all submissions with folders" for name in odd]
+    for line in lines:
+        row = rows.pop(re.search(r"\d+$", line[identifier])[0], None)
+        line[grade] = row["total"] if row else line[grade]
+        if most and float(line[most].replace(",", ".")) != of:
+            said.append(f"Moodle's highest grade is {line[most]}, and this set has {of:g} points: change it there")
+            most = None
+    said += [f"the worksheet has no line for {row['handed in as']}" for row in rows.values()]
+    write(out / "moodle.csv", written_as(sheet, lines))
     with zipfile.ZipFile(out / "moodle-feedback.zip", "w", zipfile.ZIP_DEFLATED) as packed:
         for row in found:
-            folder = MOODLE.match(row["handed in as"])
-            if not folder:
-                odd.append(f"{shown(row['handed in as'])} is no folder of Moodle's: download all submissions with folders")
-                continue
-            comment = f"{row['to be read']} points are still to be read" if row["to be read"] != "0" else ""
-            given = {"Identifier": f"Participant {folder['id']}", "Full name": folder["name"], "Grade": row["total"]}
-            lines.append(given | {"Maximum grade": row["of"], "Feedback comments": comment})
-            page = out / "feedback" / f"{row['student']}.html"
-            if page.is_file():
-                packed.write(page, f"{row['handed in as']}/{page.name}")
-    if not lines:
-        raise CourseError("no submission lies in a folder as Moodle packs them (Name_1234_assignsubmission_file)")
-    write(out / "moodle.csv", as_csv(lines))
-    return odd
+            page, folder = out / "feedback" / f"{row['student']}.html", MOODLE.match(row["handed in as"])
+            if folder and page.is_file():
+                packed.write(page, f"{folder['name']}_{folder['id']}_assignsubmission_file_/{page.name}")
+    return said
 
 
-def for_canvas(out: Path, found: list[dict], roster: list[dict], column: str | None) -> list[str]:
+def moodle_columns(lines: list[dict], column: str | None) -> tuple[str, str, str | None]:
+    """The columns of a worksheet, in whatever language, for the participant, the grade and, if it is seen, the highest grade."""
+    names = [key for key in (lines[0] if lines else ()) if key]
+    numbered = [key for key in names if all(re.fullmatch(r"\D*\d+", line[key] or "") for line in lines)]
+    if not numbered:
+        raise CourseError(
+            "Moodle takes its own grading worksheet back and no other table: download it (View all submissions, Grading action,"
+            " Download grading worksheet) and say ROSTER=worksheet.csv"
+        )
+    number = re.compile(r"\d+(?:[.,]\d+)?")
+    for grade, most in itertools.pairwise(names[1:]):  # the highest grade, the same for all, stands behind the grade
+        same, given = {line[most] for line in lines}, {line[grade] for line in lines} - {""}
+        if len(same) == 1 and all(map(number.fullmatch, same | given)) and column in (None, grade):
+            return numbered[0], grade, most
+    if column not in names:
+        raise CourseError(f"which column of the worksheet holds the grade? Say COLUMN='...'; it has {', '.join(names)}")
+    return numbered[0], column, None
+
+
+def for_canvas(out: Path, found: list[dict], book: Path | None, column: str | None) -> list[str]:
     """The grade book as Canvas exported it, with the points of this set in the column of its assignment."""
+    roster = read_table(book)
     if not column or not roster or column not in roster[0]:
         names = ", ".join(key for key in roster[0] if re.search(r"\(\d+\)$", key or "")) if roster else ""
         raise CourseError(f"which column is this set's? Say COLUMN='...'; the file has {names or 'no assignment'}")
-    people = [line for line in roster if (line.get("ID") or "").strip()]
-    pairs, left = matched(people, found)
-    points = {id(line): row["total"] for line, row in pairs if row}
-    write(out / "canvas.csv", as_csv([line | ({column: points[id(line)]} if id(line) in points else {}) for line in roster]))
-    return [f"nobody in the grade book has handed in {shown(row['handed in as'])}" for row in left]
+    claims, left = claimed([line for line in roster if (line.get("ID") or "").strip()], found)
+    for line, theirs in claims:
+        line[column] = theirs[-1]["total"] if theirs else line[column]
+    write(out / "canvas.csv", written_as(book, roster))
+    return doubled(claims) + [f"nobody in the grade book has handed in {row['handed in as']}" for row in left]
 
 
 def for_zip(out: Path) -> list[str]:
@@ -133,27 +166,33 @@ def export(problems: source.ProblemSet, out: Path, what: str, roster: Path | Non
     if not book.records:
         raise CourseError(f"nothing of {problems.name} was graded yet")
     found = list(rows(problems, book, hand))
+    unread = sum(row["to be read"] != "0" for row in found)
+    said = (
+        [f"{unread} of {len(found)} students have texts that nobody has read yet: make read SET={problems.name}"]
+        if unread
+        else []
+    )
     if what == "roster":
-        return for_roster(out, found, read_table(roster))
+        return said + for_roster(out, found, read_table(roster))
     if what == "moodle":
-        return for_moodle(out, found)
+        return said + for_moodle(out, found, problems.points, roster, column)
     if what == "canvas":
-        return for_canvas(out, found, read_table(roster), column)
-    return for_zip(out) if what == "zip" else for_nbgrader(out, problems, book, hand)
+        return said + for_canvas(out, found, roster, column)
+    return said + (for_zip(out) if what == "zip" else for_nbgrader(out, problems, book, hand))
 
 
 def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Hand the points of a problem set on.")
     parser.add_argument("set", help="as ps2")
     parser.add_argument("what", choices=("roster", "moodle", "canvas", "zip", "nbgrader"))
-    parser.add_argument("--roster", type=Path, help="the class list, or the grade book that Canvas exported")
-    parser.add_argument("--column", help="the assignment's column in the grade book of Canvas")
+    parser.add_argument("--roster", type=Path, help="the class list, Moodle's grading worksheet, or the grade book of Canvas")
+    parser.add_argument("--column", help="the column of the assignment's grade in the file of Canvas or Moodle")
     parser.add_argument("--out", type=Path, help="where the grades are (default _grades/SET)")
     arguments = parser.parse_args(argv)
     out = (arguments.out or source.ROOT / "_grades" / arguments.set).resolve()
     try:
         for sentence in export(source.read(arguments.set), out, arguments.what, arguments.roster, arguments.column):
-            print(f"note: {sentence}", file=sys.stderr)
+            print(f"note: {shown(sentence)}", file=sys.stderr)
     except (CourseError, source.SourceError) as error:
         print(f"export: {error}", file=sys.stderr)
         return 1

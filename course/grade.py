@@ -30,7 +30,7 @@ from .book import Book, keep, locked, rows, shown, table, texts, write
 from .collect import LARGEST, Handed, collect, digest
 from .errors import CourseError
 from .hand import Hand
-from .judge import judge
+from .judge import carried, judge
 from .kernel import Limits, remove
 from .line import Stopwatch, waiting
 from .pulse import Pulse
@@ -73,7 +73,8 @@ def settle(problems: source.ProblemSet, book: Book, hand: Hand) -> list[dict]:
     write(book.folder / "grades.csv", table(found))
     listed = book.folder / "roster.csv"
     names = roster.names(roster.read_table(listed) if listed.is_file() else [], found)
-    for sentence in pages.write_pages(problems, book, hand, names):
+    wanted = {(student, answer) for student, record in book.records.items() for answer in texts(problems, record)}
+    for sentence in (*hand.strangers(wanted), *pages.write_pages(problems, book, hand, names)):
         print(f"note: {shown(sentence)}", file=sys.stderr)
     return found
 
@@ -100,7 +101,7 @@ def run(problems: source.ProblemSet, folder: Path, book: Book, limits: Limits, j
     if len(todo) < len(handed):
         print(f"{len(handed) - len(todo)} of {len(handed)} submissions are graded already and unchanged")
     running: dict[int, tuple[Handed, Pulse, Stopwatch]] = {}
-    most = (MOST_ENDS + 1) * limits.cells + len(problems.tests) * 2 * limits.test + limits.judge
+    most = 2 * (MOST_ENDS + 1) * limits.cells + len(problems.tests) * 2 * limits.test + limits.judge
     with tqdm(total=len(todo), unit="submission", desc=problems.name, disable=None) as bar:
         while todo or running:
             while todo and len(running) < max(1, jobs):
@@ -241,7 +242,9 @@ def examined(problems, handed: Handed, release, limits: Limits, rules: str, scra
             raise restore.Unreadable("nothing was graded")
         if handed.path.stat().st_size > LARGEST:
             raise restore.Unreadable(f"the file has more than {LARGEST // 10**6} MB")
-        notebook, notes = restore.restore(problems, restore.decoded(handed.path.read_bytes()), release)
+        text = restore.decoded(handed.path.read_bytes())
+        notebook, notes = restore.restore(problems, text, release)
+        notes += restore.another(problems, text)
     except restore.Unreadable as error:
         return nothing(handed, rules, [str(error)], release)
     except OSError as error:
@@ -249,17 +252,26 @@ def examined(problems, handed: Handed, release, limits: Limits, rules: str, scra
     tests = {test.name for test in problems.tests}
     code = [cell for cell in notebook.cells if cell.cell_type == "code" and cell.id != "setup"]
     steps = [Step(cell.id, cell.source, cell.id in tests) for cell in code]
-    submission = Submission(steps, limits, scratch, pulse)
+    used = []
+
+    def run(cells: list[Step]) -> Submission:
+        used.append(Submission(cells, limits, scratch, pulse))
+        used[-1].start()
+        return used[-1]
+
     try:
-        submission.start()
+        submission = run(steps)
         verdicts = judge(problems, submission)
-    finally:
         submission.close()
+        verdicts = carried(problems, steps, verdicts, run)
+    finally:
+        for one in used:
+            one.close()
     record = nothing(handed, rules, [*notes, *submission.notes], notebook)
     record["outputs"] = {step.key: step.outputs for step in submission.steps if step.outputs}
     record["verdicts"] = {key: asdict(verdict) for key, verdict in verdicts.items()}
     record["seconds"] = round(time.monotonic() - start, 2)
-    record["processor"] = round(submission.seconds + time.process_time() - own, 2)
+    record["processor"] = round(sum(one.seconds for one in used) + time.process_time() - own, 2)
     return record
 
 

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
 from . import source
 from .errors import CourseError
 from .restore import decoded
+from .roster import delimiter
 
 COLUMNS = ("student", "answer", "of", "score", "comment", "text", "earlier")
 NEEDED = ("student", "answer", "score")
+# what a spreadsheet takes for a number, a date or a formula, and saves as another text: 007, 1e5, mar1, =x
+CHANGED = re.compile(r"[^\W\d_]*[-. /]?\d[\d\s.,:/eE+-]*$|[=+@-]")
 
 
 @dataclass
@@ -36,9 +41,7 @@ class Hand:
 
     def _read(self, path: Path) -> None:
         text = decoded(path.read_bytes())
-        head = next((line for line in text.splitlines() if line.strip()), "")
-        delimiter = max(",;\t", key=head.count)
-        reader = csv.DictReader(io.StringIO(text.lstrip("\r\n")), delimiter=delimiter)
+        reader = csv.DictReader(io.StringIO(text.lstrip("\r\n")), delimiter=delimiter(text))
         reader.fieldnames = [str(name).strip().lower() for name in reader.fieldnames or ()]
         if missing := [name for name in NEEDED if name not in reader.fieldnames]:
             raise CourseError(
@@ -59,7 +62,7 @@ class Hand:
                 raise CourseError(f"{where}: {row['score']!r} is no score") from None
             if row["answer"] not in self.most or not 0 <= score <= self.most[row["answer"]]:
                 raise CourseError(f"{where}: {row['answer']} has no score {score:g}")
-        key = (row["student"], row["answer"])
+        key = (row["student"].removeprefix("'"), row["answer"])
         entry = Entry(score, row.get("comment", ""), row.get("text", ""), row.get("earlier", ""))
         if self.entries.get(key, entry) != entry:
             raise CourseError(f"{where}: {row['student']} and {row['answer']} have two lines that differ")
@@ -83,6 +86,16 @@ class Hand:
                 entry.score = None
             entry.text = cell["sign"]
 
+    def strangers(self, wanted: set[tuple[str, str]]) -> list[str]:
+        """A sentence for each score that belongs to no text that was handed in, with whose it may be."""
+        said = []
+        for (student, answer), entry in sorted(self.entries.items()):
+            if (student, answer) not in wanted and entry.score is not None:
+                near = [other for other, asked in sorted(wanted) if asked == answer and like(student, other)]
+                perhaps = f"; perhaps it is for {' or '.join(near)}" if near else ""
+                said.append(f"by_hand.csv has {entry.score:g} for {answer} by {student}, who handed in no such text{perhaps}")
+        return said
+
     def file(self) -> str:
         """All entries as by_hand.csv has them, also those that nobody asks for any more."""
         text = io.StringIO()
@@ -91,5 +104,24 @@ class Hand:
         for (student, answer), entry in sorted(self.entries.items()):
             score = "" if entry.score is None else f"{entry.score:g}"
             most = f"{self.most[answer]:g}" if answer in self.most else ""
-            writer.writerow([student, answer, most, score, entry.comment, entry.text, entry.earlier])
+            writer.writerow(
+                [
+                    f"'{student}" if CHANGED.match(student) else student,
+                    answer,
+                    most,
+                    score,
+                    entry.comment,
+                    entry.text,
+                    entry.earlier,
+                ]
+            )
         return text.getvalue()
+
+
+def like(written: str, student: str) -> bool:
+    """Whether a spreadsheet may have made the one of the other: zeros lost, letters that became ?, a number in another form."""
+    with contextlib.suppress(ValueError):
+        if float(written.replace(",", ".")) == float(student):
+            return True
+    signs = "".join("." if sign in "?\ufffd" else re.escape(sign) for sign in written.lstrip("0"))
+    return re.fullmatch(signs, student.lstrip("0"), re.IGNORECASE) is not None

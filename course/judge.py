@@ -9,6 +9,7 @@ without it, so that a mistake costs its own points and no more.
 from __future__ import annotations
 
 import ast
+import builtins
 import contextlib
 import io
 import math
@@ -117,17 +118,18 @@ def public(test: source.Cell, names: dict, submission: Submission) -> Verdict:
 
 def private(test: source.Cell, names: dict, submission: Submission) -> Verdict:
     """The hidden part. Each statement with an assertion counts alike, and within a loop each round; of what fails the first
-    message is told, and of an error its kind alone: a submission could say in it what it was asked."""
-    shares, lines, seconds = [], [], submission.limits.test
+    message is told, with the number of its case; of an error its kind alone: a submission could say in it what it was asked."""
+    shares, lines, asked, seconds = [], [], [], submission.limits.test
 
     @contextlib.contextmanager
     def case():
+        asked.append(len(asked) + 1)
         try:
             yield
             rounds.append(True)
         except (Exception, SystemExit) as error:
             rounds.append(False)
-            lines.append(why(error))
+            lines.append((why(error), asked[-1]))
 
     groups = list(cases(test))
     names["__case__"] = case
@@ -138,19 +140,20 @@ def private(test: source.Cell, names: dict, submission: Submission) -> Verdict:
                 try:
                     exec(compile(statement, "<test>", "exec"), names)
                 except (Exception, SystemExit) as error:
-                    lines.append(why(error))
+                    lines.append((why(error), 0))
                     rounds.append(False)
                     if not counts:  # nothing after it can be asked
                         break
                 if counts:
                     shares.append(sum(rounds) / len(rounds) if rounds else 0.0)
     except Late:
-        lines.append(f"a hidden test takes longer than {seconds:.0f} s")
+        lines.append((f"a hidden test takes longer than {seconds:.0f} s", 0))
     total = sum(counts for counts, _ in groups)
     share = sum(shares) / total if total else 1.0
     if not lines and share == 1:
         return Verdict(True, "correct", 1.0)
-    return Verdict(False, (lines or ["a hidden test fails"])[0], share)
+    line, number = (lines or [("a hidden test fails", 0)])[0]
+    return Verdict(False, f"{line} (case {number} of {len(asked)})" if number and len(asked) > 1 else line, share)
 
 
 def why(error: BaseException) -> str:
@@ -218,11 +221,16 @@ def remote(submission: Submission, photo: str, name: str):
 
 
 def opened(reply: dict):
-    """The value of a reply, with numbers as numbers; raises an error of the name that the submission's had."""
+    """The value of a reply, with numbers as numbers; raises an error of the name that the submission's had.
+
+    The name of a class of its own is a submission's word, in which it could say what it was asked: only those of a list are told.
+    """
     if "value" in reply:
         return plain(answers.decode(reply["value"]))
     kind = str(reply.get("error"))
-    raise type(kind if kind.isidentifier() else "Error", (StudentError,), {})(str(reply.get("says"))[:300])
+    known = getattr(builtins, kind, np.linalg.LinAlgError if kind == "LinAlgError" else None)
+    kind = kind if isinstance(known, type) and issubclass(known, Exception) else "Error"
+    raise type(kind, (StudentError,), {})(str(reply.get("says"))[:300])
 
 
 def plain(value):
@@ -261,6 +269,56 @@ def limited(seconds: float, submission: Submission, name: str):
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+
+
+# ---- what follows from an earlier mistake ---------------------------------------------------------------------------------
+
+
+def follow_on(problems: source.ProblemSet, steps: list[Step], verdicts: dict[str, Verdict]) -> dict[frozenset[str], set[str]]:
+    """The tests that may fail because of earlier answers alone, by these answers: they fail too, and what is asked uses them."""
+    defines = {cell.name: set(cell.defines) for cell in problems.of("answer") if cell.code}
+    uses = {step.key: names_in(step.source) for step in steps if step.key in defines}
+    asks = {test.name: {a for a in defines if defines[a] & names_in(test.source)} for test in problems.tests}
+    failed = {answer for test, those in asks.items() if not verdicts[test].passed for answer in those}
+    found: dict[frozenset[str], set[str]] = {}
+    for test, those in asks.items():
+        reached, left = set(those), list(those)
+        while left:
+            used = uses.get(left.pop(), set())
+            more = {answer for answer in defines if defines[answer] & used} - reached
+            reached |= more
+            left += more
+        if not verdicts[test].passed and (blamed := frozenset((reached - those) & failed)):
+            found.setdefault(blamed, set()).add(test)
+    return found
+
+
+def names_in(code: str) -> set[str]:
+    try:
+        return {node.id for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Name)}
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return set()
+
+
+def carried(problems: source.ProblemSet, steps: list[Step], verdicts: dict[str, Verdict], run) -> dict[str, Verdict]:
+    """Verdicts in which a mistake costs its own points alone: what uses a wrong answer is judged with ours in its place.
+
+    `run(steps)` gives a submission that has run. Nothing that it says is shown: it has seen our answers.
+    """
+    ours, made = {cell.name: cell.source for cell in problems.of("answer")}, dict(verdicts)
+    for blamed, tests in follow_on(problems, steps, verdicts).items():
+        submission = run([Step(s.key, ours[s.key] if s.key in blamed else s.source, s.test) for s in steps])
+        try:
+            again = judge(problems, submission, only=tests)
+        finally:
+            submission.close()
+        for test, verdict in again.items():
+            if verdict.share > verdicts[test].share:
+                said = "correct" if verdict.passed else verdicts[test].line
+                made[test] = Verdict(
+                    verdict.passed, f"{said} (carried: judged with our {', '.join(sorted(blamed))})", verdict.share
+                )
+    return made
 
 
 def steps_of(problems: source.ProblemSet, changed: dict[str, str] | None = None) -> list[Step]:

@@ -62,6 +62,7 @@ class Kernel:
     def __init__(self, limits: Limits, scratch: Path | None = None, alive=lambda: None):
         self.limits, self.reason, self.photos, self.alive = limits, "", [], alive
         self.seconds = 0.0  # of the processor, known at the end
+        self.times: dict[int, tuple[float, float]] = {}  # by process: its seconds of the processor, and its children's
         self.exact_at = self.exact_after = 0.0  # bytes and time of the last exact look at memory, and when the next one is due
         self.home = Path(tempfile.mkdtemp(prefix="fold-", dir=scratch))
         try:
@@ -122,7 +123,7 @@ class Kernel:
             pass_fds=[theirs.fileno()],
         )
         theirs.close()
-        self.line = Line(ours, 4 * self.limits.output * 2**20, self.alive)
+        self.line = Line(ours, 4 * self.limits.output * 2**20, self.alive, self.beside)
         threading.Thread(target=self._watch, daemon=True).start()
         try:
             self.line.hear(START)
@@ -144,6 +145,8 @@ class Kernel:
         for folder in ("claims", "data"):
             shutil.copytree(ROOT / "book" / folder, library / "foldbook/_book" / folder)
         shutil.copy(answers.__file__, library / "_answers.py")
+        (library / "google").mkdir()
+        shutil.copy(Path(__file__).with_name("colab.py"), library / "google/colab.py")
         shutil.copy(Path(__file__).with_name("runner.py"), library / "_runner.py")
         (self.home / "fonts").mkdir()
         for fonts in Path(matplotlib.get_cachedir()).glob("fontlist*.json"):
@@ -219,6 +222,8 @@ class Kernel:
         for process in processes:
             with contextlib.suppress(psutil.Error):
                 sizes[process] = process.memory_info().rss
+                user, system, *children = process.cpu_times()[:4]
+                self.times[process.pid] = user + system, sum(children)
         about, now = sum(sizes.values()), time.monotonic()
         if about > most and (now > self.exact_after or about > self.exact_at + most / 10):
             for process in processes:  # forks share what none of them has changed: ask again, exactly
@@ -275,12 +280,13 @@ class Kernel:
             raise Ended(self.reason or "it ended its process")
         outputs = reply.get("outputs")
         outputs = [output for output in outputs if isinstance(output, dict)] if isinstance(outputs, list) else []
-        return outputs, late or str(reply.get("stopped", ""))[:200]
+        stops = ("it called exit()", f"it printed more than {self.limits.output} MB")  # what a submission may say about itself
+        return outputs, late or (reply["stopped"] if reply.get("stopped") in stops else "")
 
     def photograph(self) -> Line:
         """A process that answers with everything as it is now, whatever happens later."""
         ours, theirs = socket.socketpair()
-        photo = Line(ours, self.limits.answer * 2**20, self.alive)
+        photo = Line(ours, self.limits.answer * 2**20, self.alive, self.beside)
         with theirs:
             self.line.tell({"do": "photograph"}, theirs.fileno())
         self.photos.append(photo)
@@ -320,6 +326,10 @@ class Kernel:
         except Ended as end:
             time.sleep(0.05)  # the watcher may be about to say why
             raise Ended(self.reason or str(end)) from None
+
+    def beside(self, pid: int) -> float:
+        """The seconds of the processor that all processes of the submission but this one have had, as far as the watcher saw."""
+        return sum(children + own * (number != pid) for number, (own, children) in list(self.times.items()))
 
     @property
     def waited(self) -> float:

@@ -88,13 +88,15 @@ class Line:
     """Messages between the judge and one process of a submission; the system tells which process that is.
 
     `waited` are the seconds in the system's queue, `counted` those that counted for a limit; `alive` is called while we listen.
+    `beside` says how many seconds of a processor all other processes of the same submission have had: who waits behind these
+    waits for itself.
     """
 
-    def __init__(self, end: socket.socket, most: int, alive=lambda: None):
+    def __init__(self, end: socket.socket, most: int, alive=lambda: None, beside=lambda pid: 0.0):
         end.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
         self.end, self.most, self.pid, self.data = end, most, 0, bytearray()  # data: of a message that is not all there yet
         self.waited = self.counted = 0.0
-        self.alive = alive
+        self.alive, self.beside = alive, beside
 
     def tell(self, message: dict, *handed: int) -> None:
         data = json.dumps(message).encode()
@@ -109,9 +111,9 @@ class Line:
     def hear(self, seconds: float) -> dict:
         """The next message; `Silent` where none comes in time, `Ended` where none can come.
 
-        On a busy machine a limit is as long as on a quiet one: what the process waits for a processor does not count.
+        On a busy machine a limit is as long as on a quiet one: what the process waits for others at a processor does not count.
         """
-        watch, waited, counted = Stopwatch(lambda: waiting(self.pid)), self.waited, self.counted
+        watch, waited, counted = Stopwatch(lambda: waiting(self.pid) - self.beside(self.pid)), self.waited, self.counted
         try:
             return self._hear(seconds, watch, waited)
         finally:

@@ -16,15 +16,18 @@ import json
 import re
 import urllib.parse
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 
 from . import source
 from .book import Book, scores, shown, texts, write
 from .hand import Hand
+from .press import Unprintable, printed
 
-VERSION = "2"  # of the form of a page: another number makes all pages anew
+VERSION = "3"  # of the form of a page: another number makes all pages anew
 POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
-MOST_PIXELS, MOST_OUTPUT = 40_000_000, 20_000
+MOST_PIXELS, MOST_OUTPUT = 40_000_000, 20_000  # pixels of all pictures of a page together
+MOST_SIGNS, MOST_FIELDS = 3000, 3000  # of emphasis and links, and of tables, in one text: they take time by the square
 ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 QUESTION = re.compile(r"^## (Question \d+)[^:\n]*:?\s*(.*)$", re.MULTILINE)
 PART = re.compile(r"^\*\*(\d+[a-z]?) \(", re.MULTILINE)
@@ -98,6 +101,8 @@ def markdown():
 
 def prose(text: str, attachments: dict | None = None) -> str:
     """A text as HTML; raw HTML in it is text, and of pictures those that were pasted into it alone are left."""
+    if excess := heavy(text):
+        return f"<p><em>(shown as it was written: {excess})</em></p>{verbatim(text)}"
     pasted = {}
     for name, kinds in (attachments or {}).items():
         data = next((value for value in kinds.values() if isinstance(value, str)), "") if isinstance(kinds, dict) else ""
@@ -112,12 +117,32 @@ def prose(text: str, attachments: dict | None = None) -> str:
     return made + "".join(left for left in pasted.values() if left)
 
 
+def heavy(text: str) -> str:
+    """What a text has too much of to be made into HTML; nothing where it is as people write."""
+    lines = text.splitlines()
+    if sum(map(text.count, "*_[]`~!")) > MOST_SIGNS:
+        return f"it has more than {MOST_SIGNS} signs of emphasis and links"
+    if max((line.count("|") for line in lines), default=0) * sum("|" in line for line in lines) > MOST_FIELDS:
+        return f"its tables have more than {MOST_FIELDS} fields"
+    return ""
+
+
+def verbatim(text: str) -> str:
+    return f"<pre>{html.escape(shown_lines(text))}</pre>"
+
+
 def shown_lines(text: str) -> str:
     return "\n".join(shown(line) for line in str(text).splitlines())
 
 
+class Pixels:
+    """How many may still be decoded for this page."""
+
+    left = MOST_PIXELS
+
+
 def picture(data: str, alt: str = "") -> str:
-    """A picture in base64 as an `<img>`; nothing where it is none, or one of more pixels than any screen has."""
+    """A picture in base64 as an `<img>`; nothing where it is none, or where the page has too many pixels with it."""
     from PIL import Image
 
     try:
@@ -125,7 +150,8 @@ def picture(data: str, alt: str = "") -> str:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             with Image.open(io.BytesIO(raw), formats=("PNG", "JPEG", "GIF")) as opened:
-                if opened.width * opened.height > MOST_PIXELS:
+                Pixels.left -= opened.width * opened.height
+                if Pixels.left < 0:
                     return ""
                 kind = opened.format.lower()
                 opened.load()
@@ -151,15 +177,15 @@ def drawing(text: str, alt: str = "") -> str:
     return f'<img src="data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()}" alt="{html.escape(alt, quote=True)}">'
 
 
-def output(data: dict) -> str:
-    """One output of a cell: its picture, or else its text; never its HTML."""
+def output(data: dict, plain: bool = False) -> str:
+    """One output of a cell: its picture, or else (or where it is to be `plain`) its text; never its HTML."""
     kind, mimes = data.get("output_type"), data.get("data") if isinstance(data.get("data"), dict) else {}
-    page = str(mimes.get("text/html", ""))
+    page = "" if plain else str(mimes.get("text/html", ""))
     alt = html.unescape(found[1]) if (found := ALT.search(page)) else ""
     shownpicture = (
         (drawing(found[1], alt) if (found := SVG.search(page)) else "")
         or (picture(found[1], alt) if (found := RASTER.search(page)) else "")
-        or next(filter(None, (picture(str(mimes[m])) for m in ("image/png", "image/jpeg") if m in mimes)), "")
+        or next(filter(None, (picture(str(mimes[m])) for m in ("image/png", "image/jpeg") if m in mimes and not plain)), "")
     )
     if shownpicture:
         return f'<div class="output">{shownpicture}</div>'
@@ -196,8 +222,9 @@ def cleaned(body: str) -> str:
 # ---- pages -------------------------------------------------------------------------------------------------------------------
 
 
-def page(problems: source.ProblemSet, record: dict, hand: Hand, name: str = "") -> str:
-    """The whole page of one student."""
+def page(problems: source.ProblemSet, record: dict, hand: Hand, name: str = "", plain: str = "") -> str:
+    """The whole page of one student; where a reason to be `plain` is given, texts and outputs as they were written."""
+    Pixels.left = MOST_PIXELS
     found, called, answered = scores(problems, record, hand), titles(problems), texts(problems, record)
     graded = {cell.name: cell for cell in problems.cells if cell.points is not None}
     who = name or record["student"]
@@ -219,8 +246,10 @@ def page(problems: source.ProblemSet, record: dict, hand: Hand, name: str = "") 
     if record["notes"]:
         items = "".join(f"<li>{html.escape(shown(note))}</li>" for note in record["notes"])
         parts.append(f"<p>Notes on the file:</p><ul>{items}</ul>")
+    if plain:
+        parts.append(f"<p>Texts are shown as they were written, and without pictures: {html.escape(shown(plain))}.</p>")
     for cell in record["cells"]:
-        parts.append(shown_cell(record, hand, cell, graded.get(cell["id"]), found, called))
+        parts.append(shown_cell(record, hand, cell, graded.get(cell["id"]), found, called, bool(plain)))
     return f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="{POLICY}">
 <meta name="viewport" content="width=device-width,initial-scale=1"><meta name="referrer" content="no-referrer">
@@ -238,13 +267,12 @@ def said_of(record: dict, hand: Hand, key: str, cell: source.Cell, score: float 
     return hand.comment(record["student"], key) or ("read" if answered else "no answer")
 
 
-def shown_cell(record: dict, hand: Hand, cell: dict, graded: source.Cell | None, found: dict, called: dict) -> str:
-    outputs = "".join(output(one) for one in record["outputs"].get(cell["id"], ()) if isinstance(one, dict))
+def shown_cell(record: dict, hand: Hand, cell: dict, graded: source.Cell | None, found: dict, called: dict, plain: bool) -> str:
     if cell["id"] == "setup":
         return ""
-    body = prose(cell["source"], cell.get("attachments"))
-    if cell["type"] == "code":
-        body = f"<pre>{html.escape(shown_lines(cell['source']))}</pre>"
+    outputs = "".join(output(one, plain) for one in record["outputs"].get(cell["id"], ()) if isinstance(one, dict))
+    written = cell["type"] == "code" or plain
+    body = verbatim(cell["source"]) if written else prose(cell["source"], cell.get("attachments"))
     if graded is None:
         return f"<section>{body}{outputs}</section>"
     key, score = cell["id"], found[cell["id"]]
@@ -259,8 +287,17 @@ def shown_cell(record: dict, hand: Hand, cell: dict, graded: source.Cell | None,
     else:
         below += "</div>"
         if comment := hand.comment(record["student"], key):
-            below += f'<div class="comment">{prose(comment)}</div>'
+            below += f'<div class="comment">{verbatim(comment) if plain else prose(comment)}</div>'
     return f'<section id="{key}">{body}{outputs}{below}</section>'
+
+
+def answer(record: dict, cell: dict, plain: str = "") -> str:
+    """One answer, for whoever reads it: the text, or the code and its outputs."""
+    Pixels.left = MOST_PIXELS
+    if cell["type"] != "code":
+        return cleaned(verbatim(cell["source"]) if plain else prose(cell["source"], cell.get("attachments")))
+    outputs = [output(one, bool(plain)) for one in record["outputs"].get(cell["id"], ()) if isinstance(one, dict)]
+    return cleaned(verbatim(cell["source"]) + "".join(outputs))
 
 
 def made_from(problems: source.ProblemSet, record: dict, hand: Hand, name: str) -> str:
@@ -280,10 +317,21 @@ def write_pages(problems: source.ProblemSet, book: Book, hand: Hand, names: dict
         path, name = folder / f"{student}.html", (names or {}).get(student, "")
         try:
             if made_from(problems, record, hand, name) not in head(path):
-                write(path, page(problems, record, hand, name))
-        except Exception as error:
-            failed.append(f"{student}: the page could not be made ({type(error).__name__})")
+                made, why = bounded(functools.partial(page, problems, record, hand, name))
+                write(path, made)
+                failed += [f"{student}: the page has no pictures and formulas ({why})"] if why else []
+        except (Unprintable, OSError) as error:
+            failed.append(f"{student}: the page could not be made ({error})")
     return failed
+
+
+def bounded(make: Callable[[str], str]) -> tuple[str, str]:
+    """What is made of a student's words in a process with limits; where that fails, made anew as `plain`, and why."""
+    try:
+        return printed(lambda: make("")), ""
+    except Unprintable as error:
+        why = str(error)
+        return printed(lambda: make(f"made otherwise, {why}")), why
 
 
 def head(path: Path) -> str:

@@ -118,10 +118,7 @@ class Desk:
         entry, cell = self.hand().entries[student, answer], self.texts[student][answer]
         wanted = next(c for c in self.problems.cells if c.name == answer)
         record = self.book.records[student]
-        body = pages.prose(cell["source"], cell.get("attachments"))
-        if cell["type"] == "code":
-            body = f"<pre>{html.escape(cell['source'])}</pre>"
-            body += "".join(pages.output(one) for one in record["outputs"].get(answer, ()) if isinstance(one, dict))
+        body, _ = pages.bounded(lambda plain: pages.answer(record, cell, plain))
         rubric = pages.prose(wanted.source) if not wanted.code else f"<pre>{html.escape(wanted.source)}</pre>"
         own = numbers.drawn(self.problems.text, record.get("seed"))
         if record.get("seed") is not None and own:
@@ -140,7 +137,7 @@ class Desk:
 <meta http-equiv="Content-Security-Policy" content="{policy}; base-uri 'none'; form-action 'none'">
 <title>{html.escape(title)}: {html.escape(name)}</title><style>{STYLE}</style></head><body {data}>
 <nav>{nav} {index + 1} of {len(self.order)}, {left} to be read. Keys: Enter or n: on, p: back, c: comment (Ctrl+Enter: on).</nav>
-<main><div><h2>{html.escape(title)}: {html.escape(name)}</h2>{pages.cleaned(body)}</div>
+<main><div><h2>{html.escape(title)}: {html.escape(name)}</h2>{body}</div>
 <div><h2>Model answer and rubric</h2>{pages.cleaned(rubric)}</div>
 <div><h2>Score</h2><label>of {wanted.points:g} <input id="score" inputmode="decimal" value="{score}"></label>{earlier}
 <p><label>Comment <textarea id="comment" rows="8">{html.escape(entry.comment)}</textarea></label></p>

@@ -20,6 +20,7 @@ from foldbook.notebooks import METADATA
 from . import source
 
 MOST_CELLS, MOST_TEXT, MOST_PICTURES = 400, 1_000_000, 20_000_000
+PIP = re.compile(r"^([ \t]*)([!%][ \t]*pip[ \t]+install\b.*)$", re.MULTILINE)  # there is no network
 MARKS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
 
 
@@ -94,14 +95,26 @@ def restore(problems: source.ProblemSet, text: str, release: nbformat.NotebookNo
             placed.add(name)
         elif index in match:
             continue  # more of the answer above it
-        elif cell["source"].strip() and "google.colab" not in cell["source"]:
+        elif cell["source"].strip() and not is_setup(cell, made.get("setup")):
             cells.append(own(cell, index))
     cells += [made[name] for name in order if name not in placed]
+    if colab := [cell for cell in cells if cell.cell_type == "code" and cell.id != "setup" and "google.colab" in cell.source]:
+        notes.append(f"google.colab is not here, its calls do nothing: {len(colab)} cell{'s' * (len(colab) > 1)}")
     return new_notebook(cells=[nbformat.from_dict(cell) for cell in cells], metadata=METADATA), notes
 
 
+def is_setup(cell: dict, setup: nbformat.NotebookNode | None) -> bool:
+    """Whether a cell is the one that installs the book in Colab, which is put back as it was."""
+    tags = cell["meta"].get("tags")
+    marked = cell["id"] == "setup" or (isinstance(tags, list) and "setup" in tags)
+    return marked or (setup is not None and cell["source"].strip() == setup.source.strip())
+
+
 def own(cell: dict, index: int) -> nbformat.NotebookNode:
-    made = (new_code_cell if cell["type"] == "code" else new_markdown_cell)(cell["source"], id=f"own-{index}")
+    code = PIP.sub(r"\1pass  # not here: \2", cell["source"])
+    made = (
+        new_code_cell(code, id=f"own-{index}") if cell["type"] == "code" else new_markdown_cell(cell["source"], id=f"own-{index}")
+    )
     return pictured(made, [cell])
 
 
@@ -239,3 +252,18 @@ def differences(theirs: list[dict], wanted: dict[str, source.Cell], match: dict[
     if missing:
         notes.append(f"missing cells put back: {', '.join(missing)}")
     return notes
+
+
+def another(problems: source.ProblemSet, text: str) -> list[str]:
+    """A note that says which set a file is, where it has few of this set's texts and more of another's."""
+    theirs = {cell["source"].strip() for cell in read(text)}
+
+    def shared(cells) -> int:
+        return sum(cell.source.strip() in theirs for cell in cells if cell.kind == "text")
+
+    mine = shared(problems.cells)
+    if not theirs or 2 * mine > len(problems.of("text")):
+        return []
+    found = {name: shared(source.read(name).cells) for name in source.names() if name != problems.name}
+    best = max(found, key=found.get, default="")
+    return [f"this is {best}, not {problems.name}"] if found.get(best, 0) > mine else []

@@ -33,8 +33,8 @@ def entered(out: Path) -> list[dict]:
 def seeds(out: Path, handed: list) -> dict[str, int | None]:
     """The seed of each submission by the class list; None where nobody on it has that name."""
     found = [{"handed in as": one.name, "student": one.student} for one in handed]
-    pairs, _ = roster.matched(entered(out), found)
-    return {row["student"]: int(line[SEED]) for line, row in pairs if row}
+    claims, _ = roster.claimed(entered(out), found)
+    return {row["student"]: int(line[SEED]) for line, rows in claims for row in rows}
 
 
 def write_class(problems, listed: list[dict], out: Path, grades: Path, key: str) -> list[str]:

@@ -105,6 +105,17 @@ def untidy(problems, release):
     return Submission(written(made), TESTS, notes=("missing cells put back: aim-quartiles",))
 
 
+@animal
+def from_colab(problems, release):
+    """Helpers in a cell that also mounts a drive and installs a package; a legend of the whole figure; a mistake that is used."""
+    figure = next(c.source for c in problems.of("answer") if c.name == "farthest-figure")
+    wrong = distractor(problems, "fit-error")
+    made = solved(problems, release, farthest_figure=figure.replace("ax.legend()", "fig.legend()"), fit_error=wrong)
+    insert(made, "farthest-figure", "from google.colab import drive\n!pip install pandas\ndrive.mount('/content')\nhelper = 2")
+    insert(made, "farthest-figure", "assert helper == 2")
+    return Submission(written(made), TESTS - 3, notes=("google.colab is not here",))  # what uses fit_error is carried
+
+
 # ---- careless ----------------------------------------------------------------------------------------------------------
 
 
@@ -262,6 +273,13 @@ def strikes(problems, release):
     disk = "n = 0\nwhile True:\n    n += 1\n    with open(f'{n}', 'wb') as file:\n        file.write(bytes(50_000_000))"
     insert(made, "fit-error", disk)
     return Submission(written(made), TESTS, notes=("did not stop when asked to", *["more than 64 processes"] * flooded))
+
+
+@animal
+def heavy(problems, release):
+    """Correct, with a text whose page would take minutes and gigabytes."""
+    made = solved(problems, release, conclusion="|" * 1500 + "\n" + "|-" * 1500 + "|\n" + "|\n" * 1500)
+    return Submission(written(made), TESTS)
 
 
 @animal

@@ -51,6 +51,9 @@ def test_networks_tensors_and_figures_come_back():
     (axes,) = sent(fig)
     assert (axes["xlabel"], axes["ylabel"], axes["xscale"], axes["yscale"], axes["legend"]) == ("x", "", "log", "linear", ["a"])
     assert np.array_equal(axes["lines"][0], [[1, 10], [2, 20]])
+    ax.get_legend().remove()
+    fig.legend()
+    assert sent(fig)[0]["legend"] == ["a"]
 
 
 class Sly(float):

@@ -61,6 +61,13 @@ def test_names_run_nothing_in_a_spreadsheet_and_on_a_screen():
     assert [book.harmless(text) for text in ("-2.5", "17", "anna")] == ["-2.5", "17", "anna"]
     assert book.shown("\x1b[2Janna\x07\u202egnp") == "�[2Janna��gnp"
     text = book.table([{"student": "a", "handed in as": "=1+1\x1b[31m"}])
-    assert text == "student,handed in as\r\na,'=1+1�[31m\r\n"
+    assert text == "\ufeffstudent,handed in as\r\na,'=1+1�[31m\r\n"
     assert collect.called("=cmd.ipynb", {}) == "_cmd"
     assert collect.called("-rf.ipynb", {}) == "rf"
+
+
+def test_a_file_that_begins_with_a_dot_has_its_row(tmp_path):
+    put(tmp_path, ".anna.ipynb", "._ben.ipynb", ".DS_Store", ".ipynb_checkpoints/ben.ipynb", ".profile", ".dora/ps2.ipynb")
+    found, others = collect.collect(tmp_path, "ps2")
+    assert {one.student: one.name for one in found} == {"anna": ".anna.ipynb", "dora": ".dora"}
+    assert others == [".profile"]

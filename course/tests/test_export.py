@@ -10,7 +10,7 @@ import zipfile
 
 import pytest
 
-from course import book, collect, export, grade, hand, make, reading
+from course import book, collect, export, grade, hand, make, reading, roster
 from course.make import CourseError
 
 NAMES = {"anna": "Anna Ünal_101_assignsubmission_file_", "ben": "Ben Bo_102_assignsubmission_file_", "cleo": "u777.ipynb"}
@@ -35,29 +35,122 @@ def graded(nano, tmp_path):
 
 
 def lines(path) -> list[dict]:
-    return list(csv.DictReader(io.StringIO(path.read_text(encoding="utf-8"))))
+    return list(csv.DictReader(io.StringIO(path.read_text(encoding="utf-8-sig"))))
 
 
-def test_moodle_gets_its_worksheet_and_its_zip(nano, graded):
-    said = export.export(nano, graded, "moodle")
-    assert said == ["u777.ipynb is no folder of Moodle's: download all submissions with folders"]
-    assert [(row["Identifier"], row["Full name"], row["Grade"]) for row in lines(graded / "moodle.csv")] == [
-        ("Participant 101", "Anna Ünal", "4.5"),
-        ("Participant 102", "Ben Bo", "1"),
+LANGUAGES = {
+    "en": ("Participant ", "Identifier", "Grade", "Last modified (grade)", "Maximum grade"),
+    "de": ("Teilnehmer/in", "ID", "Bewertung", "Zuletzt geändert (Bewertung)", "Bestwertung"),
+    "fr": ("Participant", "Identifiant", "Note", "Dernière modification (note)", "Note maximale"),
+}
+TIME = "Tuesday, 17 November 2026, 10:15 AM"
+
+
+def worksheet(language: str, people: dict[str, str], most="5.00") -> str:
+    participant, identifier, grade, modified, maximum = LANGUAGES[language]
+    text = io.StringIO()
+    writer = csv.writer(text)
+    writer.writerow([identifier, "Full name", "Status", grade, maximum, "Changes?", "Submitted", modified, "Comments"])
+    for number, name in people.items():
+        writer.writerow([f"{participant}{number}", name, "Submitted", "", most, "Yes", TIME, "-", "+1, as said"])
+    return text.getvalue()
+
+
+def imported_by_moodle(data: bytes, language: str) -> dict[str, tuple[str, str, str]]:
+    """What Moodle's importer (mod/assign/feedback/offline) takes: three headings in its language, ids behind its own word."""
+    participant, identifier, grade, modified, _ = LANGUAGES[language]
+    columns, *records = csv.reader(io.StringIO(data.decode("utf-8-sig")))
+    assert {identifier, grade, modified} <= set(columns), "the importer refuses the file"
+    assert all(len(record) == len(columns) for record in records)
+    places = [columns.index(name) for name in (identifier, grade, modified, "Comments")]
+    found = {}
+    for record in records:
+        name, points, when, comment = (record[place] for place in places)
+        found[name[len(participant) :]] = points, when, comment
+    return found
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_moodle_gets_its_own_worksheet_back(nano, graded, language):
+    people = {"101": "Anna Ünal", "102": "Ben Bo", "103": "Dora"}
+    (graded / "sheet.csv").write_bytes(b"\xef\xbb\xbf" * (language == "en") + worksheet(language, people).encode())
+    said = export.export(nano, graded, "moodle", graded / "sheet.csv")
+    assert said == [
+        "2 of 3 students have texts that nobody has read yet: make read SET=nano",
+        "u777.ipynb is no folder of Moodle's: download all submissions with folders",
     ]
+    data = (graded / "moodle.csv").read_bytes()
+    rest = ("-", "+1, as said")
+    assert imported_by_moodle(data, language) == {"101": ("4.5", *rest), "102": ("1", *rest), "103": ("", *rest)}
+    assert data.startswith(b"\xef\xbb\xbf") == (language == "en")
     with zipfile.ZipFile(graded / "moodle-feedback.zip") as packed:
         assert packed.namelist() == [f"{NAMES[student]}/{student}.html" for student in ("anna", "ben")]
 
 
+def test_a_worksheet_that_does_not_fit_is_said(nano, graded):
+    (graded / "sheet.csv").write_text(worksheet("en", {"101": "Anna"}, most="100,00"))
+    said = export.export(nano, graded, "moodle", graded / "sheet.csv")
+    assert "Moodle's highest grade is 100,00, and this set has 5 points: change it there" in said
+    assert "the worksheet has no line for Ben Bo_102_assignsubmission_file_" in said
+    with pytest.raises(CourseError, match="Moodle takes its own grading worksheet back"):
+        export.export(nano, graded, "moodle")
+    (graded / "sheet.csv").write_text("Identifier,Grade,Other\nParticipant 101,,\n")
+    with pytest.raises(CourseError, match=r"Say COLUMN='...'; it has Identifier, Grade, Other"):
+        export.export(nano, graded, "moodle", graded / "sheet.csv")
+    export.export(nano, graded, "moodle", graded / "sheet.csv", "Grade")
+    assert [row["Grade"] for row in lines(graded / "moodle.csv")] == ["4.5"]
+
+
+def handed(*names: str) -> list[dict]:
+    return [{"student": name, "handed in as": name} for name in names]
+
+
+def test_only_what_the_platform_wrote_says_whose_a_file_is():
+    """A file whose own name holds another's id takes nothing away from that person, and brings nothing."""
+    people = [{"ID": "55501", "Student": "M, Mallory"}, {"ID": "55502", "Student": "V, Victor"}]
+    files = handed("mallorym_55501_99_55502.ipynb", "victorv_LATE_55502_98_ps2.ipynb")
+    claims, left = roster.claimed(people, files)
+    assert [[row["student"] for row in rows] for _, rows in claims] == [[files[0]["student"]], [files[1]["student"]]]
+    files = handed("Mallory M_55501_assignsubmission_file_55502.ipynb")
+    assert [len(rows) for _, rows in roster.claimed(people, files)[0]] == [1, 0]
+    claims, left = roster.claimed(people, handed("55501 55502.ipynb", "55502.ipynb"))
+    assert [[row["student"] for row in rows] for _, rows in claims] == [[], ["55502.ipynb"]]
+    assert left == handed("55501 55502.ipynb")
+
+
+def test_of_two_files_the_later_counts_and_it_is_said():
+    files = handed("annau_LATE_7_120_ps2-1.ipynb", "annau_7_99_ps2.ipynb", "u8-2.ipynb", "u8.ipynb", "u8-1.ipynb")
+    claims, left = roster.claimed([{"ID": "7"}, {"ID": "u8"}], files)
+    assert left == []
+    assert [rows[-1]["student"] for _, rows in claims] == ["annau_LATE_7_120_ps2-1.ipynb", "u8-2.ipynb"]
+    assert roster.doubled(claims)[0] == "annau_7_99_ps2.ipynb is an earlier file than annau_LATE_7_120_ps2-1.ipynb, which counts"
+
+
+def test_nobody_gets_nothing_where_a_file_holds_the_id(nano, graded):
+    made = book.Book(graded)
+    for name in ("x_1_2_u888.ipynb", "u999.ipynb", "u999-1.ipynb"):
+        made.save(grade.nothing(collect.Handed(name, None, name, [], "d"), "", [], make.release(nano)))
+    (graded / "class.csv").write_text("Name,ID\nDora,u888\nEve,u999\nFinn,u000\n")
+    said = export.export(nano, graded, "roster", graded / "class.csv")
+    found = {row["Name"]: (row["total"], row["student"], row["notes"]) for row in lines(graded / "grades-by-roster.csv")}
+    assert found["Dora"] == ("", "", "not clear whose: x_1_2_u888.ipynb")
+    assert found["Eve"][:2] == ("0", "u999-1.ipynb")
+    assert found["Finn"] == ("0", "", "nothing was handed in")
+    assert "u999.ipynb is an earlier file than u999-1.ipynb, which counts" in said
+    assert (graded / "grades-by-roster.csv").read_bytes().startswith(b"\xef\xbb\xbf")
+    assert (graded / "grades.csv").read_bytes().startswith(b"\xef\xbb\xbf")
+
+
 def test_canvas_gets_its_own_table_back(nano, graded):
     exported = 'Student,ID,SIS Login ID,"PS nano (55)"\n"    Points Possible",,,5\n"Ünal, Anna",101,u555,\n'
-    exported += '"C, Cleo",9,u777,\n"D, Dora",8,u888,1\n'
+    exported += '"C, Cleo",9,u777,\n"-, Dora",8,u888,1\n'
     (graded / "canvas-in.csv").write_text(exported, encoding="utf-8")
     with pytest.raises(CourseError, match=r"Say COLUMN='...'; the file has PS nano \(55\)"):
         export.export(nano, graded, "canvas", graded / "canvas-in.csv")
     said = export.export(nano, graded, "canvas", graded / "canvas-in.csv", "PS nano (55)")
     assert [row["PS nano (55)"] for row in lines(graded / "canvas.csv")] == ["5", "4.5", "2", "1"]
-    assert said == ["nobody in the grade book has handed in Ben Bo_102_assignsubmission_file_"]
+    assert said[1:] == ["nobody in the grade book has handed in Ben Bo_102_assignsubmission_file_"]
+    assert '\n"-, Dora",8,u888,1' in (graded / "canvas.csv").read_text(encoding="utf-8")  # as Canvas wrote it
 
 
 def test_a_roster_decides_who_is_in_the_class(nano, graded):
@@ -65,7 +158,7 @@ def test_a_roster_decides_who_is_in_the_class(nano, graded):
     said = export.export(nano, graded, "roster", graded / "roster.csv")
     found = {row["Name"]: (row["student"], row["total"], row["notes"]) for row in lines(graded / "grades-by-roster.csv")}
     assert found == {"Anna Ünal": ("anna", "4.5", ""), "Cleo": ("cleo", "2", ""), "Dora": ("", "0", "nothing was handed in")}
-    assert len(said) == 1
+    assert len(said) == 2
     with pytest.raises(CourseError, match="there is no file"):
         export.export(nano, graded, "roster", graded / "none.csv")
 

@@ -68,3 +68,23 @@ def test_there_is_a_copy_of_each_file_before_it_is_written_again(tmp_path):
         book.keep(path)
         book.write(path, text)
     assert [p.read_text() for p in sorted((tmp_path / "backups").iterdir())] == ["one", "two"]
+
+
+def test_no_spreadsheet_changes_who_is_meant(tiny, tmp_path):
+    """What it would take for a number, a date or a formula is marked as text; the mark is no part of a name."""
+    marked = ["007", "1e5", "mar1", "12.5", "2024-01", "=x", "s001", "u777"]
+    entered = hand.Hand(tiny)
+    entered.entries = {(student, "why"): hand.Entry(1.0, "", "t-0") for student in (*marked, "Anna_Ünal_101_", "anna")}
+    written = {row["student"] for row in csv.DictReader(io.StringIO(entered.file()))}
+    assert written == {"Anna_Ünal_101_", "anna", *(f"'{student}" for student in marked)}
+    (tmp_path / "by_hand.csv").write_text(entered.file(), encoding="utf-8")
+    assert hand.Hand(tiny, tmp_path / "by_hand.csv").entries == entered.entries
+    assert book.sign({"source": "any"}).startswith("t-")  # ten digits of any kind would be a number now and then
+
+
+@pytest.mark.parametrize(("written", "student"), [("7", "007"), ("1,00E+05", "1e5"), ("Ng?c", "Ngọc"), ("anna", "Anna")])
+def test_marks_for_nobody_are_said_with_whose_they_may_be(tiny, written, student):
+    entered = hand.Hand(tiny)
+    entered.entries = {(written, "why"): hand.Entry(2.0), (student, "why"): hand.Entry()}
+    told = f"by_hand.csv has 2 for why by {written}, who handed in no such text; perhaps it is for {student}"
+    assert entered.strangers({(student, "why"), ("zoe", "why")}) == [told]

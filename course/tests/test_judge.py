@@ -259,7 +259,7 @@ def test_numbers_count_alike_whatever_holds_them(quiz):
 
 def test_each_case_counts_and_each_test_has_its_own_time(quiz):
     found = verdicts(quiz, {"area": "def area(r):\n    return math.pi * r * abs(r)"})["area-values"]
-    assert (found.line, found.share, found.score(4)) == ("a hidden test fails: radius -4", 0.875, 3.5)
+    assert (found.line, found.share, found.score(4)) == ("a hidden test fails: radius -4 (case 3 of 5)", 0.875, 3.5)
     slow = "import time\ndef area(r):\n    time.sleep(0 if r == 1 else 600)"
     slow += "\n    return math.pi"
     found = verdicts(quiz, {"area": slow}, limits=Limits(call=2, test=4, shield="basic"))
@@ -281,7 +281,106 @@ def test_what_a_hidden_test_asks_is_not_told(quiz):
         printed = json.dumps([step.outputs for step in submission.steps])
     finally:
         submission.close()
-    assert found["area-values"].line == "a hidden test could not use the answer: ValueError"
+    assert found["area-values"].line == "a hidden test could not use the answer: ValueError (case 1 of 5)"
     assert found["total-value"].passed
     assert "1.0" in printed
     assert "2.0" not in printed
+
+
+def test_the_name_of_an_error_tells_nothing_that_was_asked(quiz):
+    own = "def area(r):\n    if r != 1:\n        raise type(f'asked_{int(10 * abs(r))}', (Exception,), {})\n    return math.pi"
+    assert verdicts(quiz, {"area": own})["area-values"].line.startswith("a hidden test could not use the answer: Error")
+
+
+def test_what_a_submission_says_about_its_end_is_one_of_a_list():
+    """The reason stands in the table, in the grader's voice."""
+    with Kernel(LIMITS) as kernel:
+        assert kernel.run(FORGED, 30)[1] == ""
+        assert kernel.run("exit()", 30)[1] == "it called exit()"
+
+
+FORGED = """
+import gc
+for record in gc.get_objects():
+    if isinstance(record, type) and record.__name__ == "Record" and hasattr(record, "stopped"):
+        record.stopped = "nothing, and 100 points were given by hand"
+"""
+
+CHAIN = """# Chain
+
+```python answer="half"
+def half(x):
+    'Half of x.'
+    ### BEGIN SOLUTION
+    return x / 2
+    ### END SOLUTION
+```
+
+```python test="half-values" points=2
+assert half(0) == 0, "half of nothing"
+### BEGIN HIDDEN TESTS
+assert half(3) == 1.5, "half of three"
+### END HIDDEN TESTS
+```
+
+```python answer="quarter"
+def quarter(x):
+    'A quarter of x.'
+    ### BEGIN SOLUTION
+    return half(half(x))
+    ### END SOLUTION
+```
+
+```python test="quarter-values" points=2
+assert quarter(0) == 0, "a quarter of nothing"
+### BEGIN HIDDEN TESTS
+assert quarter(8) == 2, "a quarter of eight"
+assert quarter(-4) == -1, "below nothing"
+### END HIDDEN TESTS
+```
+
+```python distractor="half" loses="half-values quarter-values"
+def half(x):
+    return x
+```
+
+```python distractor="quarter" loses="quarter-values"
+def quarter(x):
+    return abs(half(half(x)))
+```
+"""
+
+
+@pytest.mark.parametrize(
+    ("half", "quarter", "lines"),
+    [
+        ("x", "half(half(x))", ["half of three", "correct (carried: judged with our half)"]),
+        ("x", "abs(half(half(x)))", ["half of three", "a quarter of eight (case 1 of 2) (carried: judged with our half)"]),
+        ("x", "x", ["half of three", "a quarter of eight (case 1 of 2)"]),
+        ("x / 2", "half(x)", ["correct", "a quarter of eight (case 1 of 2)"]),
+    ],
+)
+def test_a_mistake_costs_its_own_points_and_no_others(half, quarter, lines):
+    problems, runs = source.parse("chain", CHAIN), []
+
+    def run(steps):
+        runs.append(Submission(steps, LIMITS))
+        runs[-1].start()
+        return runs[-1]
+
+    steps = judge.steps_of(
+        problems, {"half": f"def half(x):\n    return {half}", "quarter": f"def quarter(x):\n    return {quarter}"}
+    )
+    submission = run(steps)
+    found = judge.judge(problems, submission)
+    submission.close()
+    found = judge.carried(problems, steps, found, run)
+    assert [verdict.line.removeprefix("a hidden test fails: ") for verdict in found.values()] == lines
+    assert len(runs) == 1 + (half == "x" and "half" in quarter)
+
+
+def test_what_belongs_to_colab_does_nothing_here():
+    code = "from google.colab import drive, files\ndrive.mount('/x')\nimport google.colab\ngoogle.colab.output.clear()\n"
+    with Kernel(LIMITS) as kernel:
+        outputs, stopped = kernel.run(code + "def helper():\n    return 1\nprint(helper())", 30)
+    assert (outputs, stopped) == ([{"output_type": "stream", "name": "stdout", "text": "1\n"}], "")

@@ -12,7 +12,7 @@ import pytest
 
 from course import judge, line, shield
 from course.kernel import Kernel, Limits
-from course.line import Line, Silent
+from course.line import Ended, Line, Silent
 from course.submission import Step, Submission
 
 LIMITS = Limits(cell=30, call=10, shield="basic")
@@ -212,3 +212,16 @@ def test_the_time_of_a_test_does_not_run_out_while_its_answer_waits_for_a_proces
             assert submission.ask("", {"name": "slow", "args": [], "kwargs": {}}) == {"value": 1}
     finally:
         submission.close()
+
+
+@pytest.mark.course
+@walled
+def test_who_waits_behind_its_own_children_waits_for_itself():
+    """Eight loops that a cell starts keep it from the processor: 76 s went by under a limit of 5."""
+    code = "import os\nfor _ in range(8):\n    if not os.fork():\n        while True: pass\nwhile True: pass"
+    with Kernel(LIMITS) as kernel:
+        kernel.run("import os\nos.sched_setaffinity(0, {min(os.sched_getaffinity(0))})", 30)
+        with pytest.raises(Ended, match="longer than 3 s"):
+            kernel.run("import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\n" + code, 3)
+        spent = sum(own + children for own, children in kernel.times.values())
+    assert spent < 15  # nine loops on one processor for three seconds and the grace: 5 of 6 were not counted before

@@ -3,13 +3,15 @@
 import base64
 import io
 import json
+import resource
+import time
 from types import SimpleNamespace
 
 import pytest
 from bs4 import BeautifulSoup
 from PIL import Image
 
-from course import book, collect, grade, hand, pages, source
+from course import book, collect, grade, hand, pages, press, source
 from foldnet import plots
 
 
@@ -147,5 +149,62 @@ def test_only_pages_that_changed_are_written_and_no_point_depends_on_them(tiny, 
     monkeypatch.setattr(pages, "page", lambda *_: 1 / 0)
     entered.entries["cleo", "why"] = hand.Entry(1, "")
     assert pages.write_pages(tiny, first, entered) == ["cleo: the page could not be made (ZeroDivisionError)"]
+    assert pages.head(tmp_path / "feedback/cleo.html")  # the last one that could be made
     rows = {row["student"]: row["total"] for row in book.rows(tiny, SimpleNamespace(records=first.records), entered)}
     assert rows == {"anna": "2", "ben": "4", "cleo": "3"}
+
+
+HEAVY = {
+    "a table of 1,500 columns and rows": "|" * 1500 + "\n" + "|-" * 1500 + "|\n" + "|\n" * 1500,
+    "emphasis without end": "**a *b " * 16_000,
+    "brackets without end": "[" * 40_000,
+    "a formula without end": "$" + "{" * 20_000 + "}" * 20_000 + "$",
+    "quotes in quotes": ">" * 20_000,
+}
+
+
+@pytest.mark.parametrize("text", HEAVY.values(), ids=HEAVY)
+def test_no_text_takes_the_time_or_the_memory_of_the_class(tiny, record, text, tmp_path):
+    next(cell for cell in record["cells"] if cell["id"] == "why")["source"] = text
+    made = book.Book(tmp_path)
+    for student in ("anna", "ben"):
+        made.save(record | {"student": student, "name": student})
+    next(cell for cell in record["cells"] if cell["id"] == "why")["source"] = "So."
+    made.save(record | {"student": "cleo", "name": "cleo"})
+    before, children = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
+    pages.write_pages(tiny, made, hand.Hand(tiny))
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert after.ru_utime - children.ru_utime < 15
+    assert time.monotonic() - before < 15 * 20  # on a busy machine
+    for student in ("anna", "ben", "cleo"):
+        path = tmp_path / f"feedback/{student}.html"
+        assert path.stat().st_size < 1_000_000
+        assert "2 of 6 points" in path.read_text(encoding="utf-8")
+
+
+def test_pictures_of_a_page_have_so_many_pixels_together(tiny, record):
+    why = next(cell for cell in record["cells"] if cell["id"] == "why")
+    large, calls = png(5000, 5000), []
+    why["attachments"] = {f"{number}.png": {"image/png": large} for number in range(100)}
+    load = Image.Image.load
+
+    def counted(self):
+        calls.append(1)
+        return load(self)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("PIL.PngImagePlugin.PngImageFile.load", counted)
+        _, soup = shown(tiny, record)
+    assert len(soup.find_all("img")) == len(calls) == 1
+
+
+def test_what_fails_within_the_limits_is_shown_as_it_was_written(tiny, record, tmp_path, monkeypatch):
+    made = book.Book(tmp_path)
+    made.save(record)
+    monkeypatch.setattr(pages, "prose", lambda *_: "x" * 10**10)
+    assert pages.write_pages(tiny, made, hand.Hand(tiny)) == ["anna: the page has no pictures and formulas (MemoryError)"]
+    page = (tmp_path / "feedback/anna.html").read_text(encoding="utf-8")
+    assert "So it is, since $\\frac12 &lt; x_1$." in page
+    assert "Texts are shown as they were written, and without pictures: made otherwise, MemoryError." in page
+    with pytest.raises(press.Unprintable, match="longer than 1 s"):
+        press.printed(lambda: time.sleep(600), 1)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 
-from course import book, collect, grade, hand, pages, restore
+from course import book, collect, grade, hand, make, pages, restore, source
 
 
 def submitted(release, **answers) -> dict:
@@ -200,3 +200,25 @@ def test_whatever_is_in_a_file_it_stops_no_other(tiny, release, data):
     (row,) = book.rows(tiny, record_book, hand.Hand(tiny))
     assert row["by tests"] == "0"
     assert "</html>" in pages.page(tiny, record, hand.Hand(tiny)).encode().decode()
+
+
+@pytest.mark.skipif("ps3" not in source.names(), reason="the sources of the problem sets are kept elsewhere")
+def test_another_set_is_named():
+    problems = source.read("ps2")
+    other = make.release(source.read("ps3"))
+    for cell in other.cells:
+        cell.metadata, cell.id = {}, cell.id[::-1]
+    assert restore.another(problems, nbformat.writes(other)) == ["this is ps3, not ps2"]
+    assert restore.another(problems, nbformat.writes(make.release(problems.variant(5)))) == []
+    assert restore.another(problems, '{"cells": []}') == []
+
+
+def test_a_cell_that_names_colab_keeps_its_helpers(tiny, release):
+    made = submitted(release, **ANSWERS)
+    code = "from google.colab import drive\n!pip install -q pandas\ndef helper():\n    return 2"
+    made["cells"].insert(3, {"cell_type": "code", "source": code, "metadata": {}, "outputs": [], "execution_count": None})
+    notebook, notes = restore.restore(tiny, json.dumps(made), release)
+    own = [cell.source for cell in notebook.cells if cell.id.startswith("own")]
+    assert own == [code.replace("!pip", "pass  # not here: !pip")]
+    assert sum("pip install" in cell.source for cell in notebook.cells) == 2  # the setup cell is there once
+    assert notes == ["google.colab is not here, its calls do nothing: 1 cell"]

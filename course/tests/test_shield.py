@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import socket
 import stat
 import subprocess
@@ -13,7 +14,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from course import kernel, shield
+from course import kernel, shield, source
 from course.kernel import Kernel, Limits
 from course.line import Ended
 from foldnet.geometry.regions import regions
@@ -272,3 +273,14 @@ def test_processes_that_have_ended_are_buried(walls):
         assert len(alive.children(recursive=True)) == before
         with pytest.raises(Ended, match="it ended its process"):
             kernel.run("import os\nos.kill(os.getpid(), 9)", 30)
+
+
+@pytest.mark.course
+def test_students_are_told_what_they_can_import():
+    text = (source.ROOT / "book/assignments/student.md").read_text(encoding="utf-8")
+    told = text.split("there are Python's own modules and")[1].split(";")[0]
+    names = re.findall(r"`(\w+)`", told)
+    assert {"numpy", "torch", "foldnet"} <= set(names)
+    with Kernel(Limits(shield="basic")) as kernel:
+        outputs, stopped = kernel.run("\n".join(f"import {name}" for name in names), 300)
+    assert (outputs, stopped) == ([], "")

@@ -44,7 +44,7 @@ def graded(problems, animals, tmp_path_factory) -> Path:
 
 
 def rows(out: Path) -> dict[str, dict]:
-    with (out / "grades.csv").open(newline="", encoding="utf-8") as file:
+    with (out / "grades.csv").open(newline="", encoding="utf-8-sig") as file:
         return {row["student"]: row for row in csv.DictReader(file)}
 
 
