@@ -27,7 +27,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help book test lab pins tremble plan notebooks text notebook lint mutate sweep assignments rehearse rehearse-class variants quiz grade read export check-submission address clean
+.PHONY: help book test lab pins tremble plan notebooks text notebook lint mutate mutants sweep assignments rehearse rehearse-class variants quiz grade read export check-submission address clean
 
 help: ## this list
 	@echo "Usage: make TARGET [CHAPTER=splines/breakpoints] ..."; echo
@@ -66,6 +66,9 @@ lint: $(READY) ## what the rules of the house say about all chapters, or CHAPTER
 
 mutate: $(READY) ## break the package under each check, or those of CHAPTER=... or CLAIM=id, and see it turn
 	@$(BIN)/python -m tools.mutate $(CHAPTER) $(if $(CLAIM),--claim $(CLAIM)) --jobs $(JOBS)
+
+mutants: $(READY) ## break the package at random, COUNT=... times, and see which changes no test notices
+	@$(BIN)/python -m tools.mutants --count $(COUNT) --seed $(SEED)
 
 sweep: $(READY) ## repeat the large run NAME=... (without a name: the runs there are; OPTIONS="--dry-run" tells what it takes)
 	@$(BIN)/python -m experiments $(NAME) $(OPTIONS)

@@ -68,7 +68,7 @@ def mutants_of(root: Path, file: str) -> list[Mutant]:
     starts = [0, *itertools.accumulate(map(len, source.splitlines(keepends=True)))]
     sha1, found = hashlib.sha1(source).hexdigest(), []
     for node in _code(ast.parse(source)):
-        start, end = starts[node.lineno - 1] + node.col_offset, starts[node.end_lineno - 1] + node.end_col_offset
+        start, end = starts[node.lineno - 1] + node.col_offset, starts[(node.end_lineno or 1) - 1] + (node.end_col_offset or 0)
         for kind, changed in _changes(node):
             after = ast.unparse(changed) if isinstance(changed, (ast.Name, ast.Slice)) else f"({ast.unparse(changed)})"
             found.append(Mutant(file, sha1, kind, node.lineno, start, end, source[start:end].decode(), after))
@@ -105,7 +105,7 @@ def _changes(node: ast.expr) -> Iterator[tuple[str, ast.expr]]:
         case ast.Constant(value=float(value)) if value:
             yield "number", changed(value=2 * value)
         case ast.Name(id=name) | ast.Attribute(attr=name) if name in NAMES:
-            yield "name", changed(**{"id" if isinstance(node, ast.Name) else "attr": NAMES[name]})
+            yield "name", changed(**{"id" if isinstance(node, ast.Name) else "attr": NAMES[str(name)]})
         case ast.Slice(lower=lower, upper=upper):
             for side, bound in (("lower", lower), ("upper", upper)):
                 if bound is not None and not isinstance(bound, ast.Constant):
@@ -134,9 +134,9 @@ def run(root: Path, names: tuple[str, ...], limit: float) -> tuple[int | None, f
     """The exit status of pytest, None where it was stopped at the limit, and its seconds."""
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-n0", "-m", "not browser and not install and not course", *names]
     alone = {"OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1", "MPLBACKEND": "agg", "PYTHONDONTWRITEBYTECODE": "1"}
-    how = {"cwd": root, "env": {**os.environ, **alone, "PYTHONPATH": str(root)}, "start_new_session": True}
+    environment = {**os.environ, **alone, "PYTHONPATH": str(root)}
     begun, code, quiet = time.monotonic(), None, subprocess.DEVNULL
-    child = subprocess.Popen(command, stdout=quiet, stderr=quiet, **how)
+    child = subprocess.Popen(command, cwd=root, env=environment, stdout=quiet, stderr=quiet, start_new_session=True)
     try:
         with contextlib.suppress(subprocess.TimeoutExpired):
             code = child.wait(limit)

@@ -73,7 +73,7 @@ def fingerprint(root: Path) -> dict[str, str]:
 def sources(root: Path) -> Iterator[Path]:
     names = ("_config.yml", "_toc.yml", "requirements.txt", "pyproject.toml")
     yield from (root / name for name in names if (root / name).is_file())
-    for folder in ("book", "foldnet"):
+    for folder in ("book", "foldnet", "foldbook", "experiments"):
         for path in sorted((root / folder).rglob("*")):
             hidden = any(part.startswith(".") or part == "__pycache__" for part in path.relative_to(root).parts)
             if path.is_file() and not hidden and not path.name.endswith(".text.md"):

@@ -37,7 +37,7 @@ def way_out(net: ExactNet, x) -> tuple[list[_Vector], _Vector]:
     maps = [_first_map(net)]
     for w, b in zip(net.weights[1:], net.biases[1:]):
         maps.append(_composed(w, b, maps[-1]))
-    here = tuple(map(Fraction, x))
+    here = tuple(Fraction(value) for value in x)
     if len(here) != d:
         raise ValueError(f"a point of {d} coordinates is needed; got {len(here)}")
     layer, way = _first_way(maps, here)
@@ -140,7 +140,7 @@ class _Tape:
 
     def form(self, slopes, constant):
         """The affine function of the carried registers as one of the current neurons."""
-        parts = list(zip(map(Fraction, slopes), self.carried))
+        parts = list(zip((Fraction(slope) for slope in slopes), self.carried))
         weights = [_dot([s for s, _ in parts], column) for column in zip(*(row for _, (row, _) in parts))]
         return weights, Fraction(constant) + sum((s * c for s, (_, c) in parts), start=Fraction(0))
 
@@ -154,7 +154,7 @@ class _Tape:
         self.biases.append([c for _, c in rows])
         size = len(rows)
         self.carried = [([Fraction(i == k) for k in range(size)], Fraction(0)) for i in range(size - 1)]
-        self.m = ([*map(Fraction, slopes), Fraction(sign)], Fraction(constant))
+        self.m = ([*(Fraction(slope) for slope in slopes), Fraction(sign)], Fraction(constant))
 
     def net(self) -> ExactNet:
         return ExactNet((*self.weights, [self.m[0]]), (*self.biases, [self.m[1]]))

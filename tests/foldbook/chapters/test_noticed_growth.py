@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from foldnet.growth import methods
+from foldbook.chapters import race as methods
 from foldnet.growth.neurons import optimal_neurons
-from foldnet.growth.typical import typical
+from foldnet.growth.typical import typical_mistake
 from foldnet.nets import ReLUNet
 
 
@@ -26,7 +26,7 @@ def test_a_cluster_without_a_member_is_not_the_costliest():
     x, y = torch.tensor([[0.0], [1e-200], [5.0]], dtype=torch.float64), torch.tensor([1, 1, 0])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        assert typical(says_class_0(1), x, y, clusters=2) in (0, 1)
+        assert typical_mistake(says_class_0(1), x, y, clusters=2) in (0, 1)
 
 
 def test_only_the_folded_instance_is_left_out_and_none_that_shares_a_coordinate_with_it():

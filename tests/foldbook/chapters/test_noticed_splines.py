@@ -5,15 +5,17 @@ import math
 import pytest
 import torch
 
+from experiments import _targets as targets
+from foldbook.chapters import beyond
 from foldnet.nets import ReLUNet
-from foldnet.splines import radon, targets
+from foldnet.splines import creases
 
 
 @pytest.mark.parametrize("neurons", [1, 2])
 @pytest.mark.parametrize("batch", [(), (1,), (3,), (2, 1)])
 def test_creases_of_few_neurons_at_one_point_keep_their_axes(batch, neurons):
     net = ReLUNet.random((1, neurons, 1), batch=batch, seed=0)
-    found = radon.creases(net)
+    found = creases.creases(net)
     assert found.normals.shape == (*batch, neurons, 1)
     assert found.offsets.shape == found.delta_slopes.shape == (*batch, neurons)
     assert found.offset.shape == batch
@@ -27,7 +29,7 @@ def test_a_free_part_of_one_column_has_one_coefficient():
     x = torch.linspace(-1, 1, 5, dtype=torch.float64)
     features, y = (x[:, None] - torch.linspace(-2, 1, 12, dtype=torch.float64)).clamp(min=0), x.square() + 3
     free = torch.ones(5, 1, dtype=torch.float64)
-    mu, constant = radon.descend(features, y, free, steps=60_000)
+    mu, constant = beyond.descend(features, y, free, steps=60_000)
     assert constant.shape == (1,)
     torch.testing.assert_close(features @ mu + free @ constant, y, atol=1e-6, rtol=0)
     middle = lambda a: a - a.mean(0)  # noqa: E731
@@ -38,17 +40,17 @@ def test_five_arches_rise_and_fall_in_turn():
     starts = -math.pi + 2 * math.pi / 5 * torch.arange(5, dtype=torch.float64)
     sign = torch.tensor([1.0, -1.0, 1.0, -1.0, 1.0], dtype=torch.float64)
     for share, height in ((0.25, 0.75), (0.5, 1.0), (0.75, 0.75)):
-        values = targets.five_arches(starts + share * 2 * math.pi / 5)
+        values = targets._five_arches(starts + share * 2 * math.pi / 5)
         torch.testing.assert_close(values, height * sign)
-    torch.testing.assert_close(targets.five_arches(torch.tensor([-math.pi, math.pi])), torch.zeros(2))
+    torch.testing.assert_close(targets._five_arches(torch.tensor([-math.pi, math.pi])), torch.zeros(2))
 
 
 def test_teeth_rise_from_minus_one_to_one():
     starts = -math.pi + 2 * math.pi / 3 * torch.arange(3, dtype=torch.float64)
     for share in (0.01, 0.25, 0.5, 0.99):
-        values = targets.sawtooth(starts + share * 2 * math.pi / 3)
+        values = targets._sawtooth(starts + share * 2 * math.pi / 3)
         torch.testing.assert_close(values, torch.full((3,), 2 * share - 1, dtype=torch.float64))
-    assert targets.sawtooth(torch.tensor([-math.pi, math.pi], dtype=torch.float64)).tolist() == [-1.0, 1.0]
+    assert targets._sawtooth(torch.tensor([-math.pi, math.pi], dtype=torch.float64)).tolist() == [-1.0, 1.0]
 
 
 def test_targets_are_what_their_names_say():
@@ -66,6 +68,6 @@ def test_targets_are_what_their_names_say():
     }
     assert set(targets.TARGETS) == {*known, "five arches", "sawtooth"}
     for name, (function, reach) in known.items():
-        x, y = targets.data(name, 7)
+        x, y = targets.samples(name, 7)
         assert x[0].tolist() == pytest.approx([reach * (k / 3 - 1) for k in range(7)])
         assert y[0].tolist() == pytest.approx([function(v) for v in x[0].tolist()])
