@@ -105,7 +105,7 @@ def _changes(node: ast.expr) -> Iterator[tuple[str, ast.expr]]:
         case ast.Constant(value=float(value)) if value:
             yield "number", changed(value=2 * value)
         case ast.Name(id=name) | ast.Attribute(attr=name) if name in NAMES:
-            yield "name", changed(**{"id" if isinstance(node, ast.Name) else "attr": NAMES[str(name)]})
+            yield "name", changed(**{"id" if isinstance(node, ast.Name) else "attr": NAMES[f"{name}"]})
         case ast.Slice(lower=lower, upper=upper):
             for side, bound in (("lower", lower), ("upper", upper)):
                 if bound is not None and not isinstance(bound, ast.Constant):
