@@ -265,7 +265,7 @@ def test_without_numba_torch_takes_over(monkeypatch):
     monkeypatch.setitem(sys.modules, "numba", None)
     for module in ("foldnet.engines._fused", "foldnet.engines._fused_kernel"):
         monkeypatch.delitem(sys.modules, module, raising=False)
-    monkeypatch.setattr(choice, "fused_pays", lambda problem: True)
+    monkeypatch.setattr(choice, "_fused_pays", lambda problem: True)
     net, (x, y) = ReLUNet.random((2, 3, 1)), data(5, 2)
     assert fit(net, x, y, epochs=3).engine == "torch"
     with pytest.raises(ValueError, match="needs numba"):

@@ -207,7 +207,7 @@ def test_without_nvrtc_torch_takes_over(monkeypatch):
     monkeypatch.setattr(_cuda, "kernel", refuse)
     monkeypatch.setattr(choice, "_cuda_obstacle", lambda problem: None)
     monkeypatch.setattr(choice, "_cuda_pays", lambda problem: True)
-    monkeypatch.setattr(choice, "fused_pays", lambda problem: False)
+    monkeypatch.setattr(choice, "_fused_pays", lambda problem: False)
     nets = ReLUNet.random((2, 3, 1))
     assert fit(nets, torch.ones(5, 2), torch.ones(5), epochs=3).engine == "torch"
     with pytest.raises(ValueError, match="cannot make its kernel: there is none"):
