@@ -41,12 +41,12 @@ class Here:
         """Nobody asks."""
 
 
-def carried(function):
+def carried(function, names: dict):
     """A function whose arguments and results become plain data on the way, as between a judge and a submission."""
 
     def carry(*args, **kwargs):
-        args = [answers.decode(answers.encode(value)) for value in args]
-        kwargs = {key: answers.decode(answers.encode(value)) for key, value in kwargs.items()}
+        args = [answers.decode(answers.encode(value), names) for value in args]
+        kwargs = {key: answers.decode(answers.encode(value), names) for key, value in kwargs.items()}
         return judge.opened({"value": answers.encode(function(*args, **kwargs))})
 
     return carry
@@ -56,7 +56,7 @@ def verdict(problems: source.ProblemSet, test: str, names: dict, hidden: bool = 
     """How a test goes on what is defined here, its public part and, unless told otherwise, the hidden one."""
     test = next(cell for cell in problems.tests if cell.name == test)
     kinds = {name: kind for cell in problems.of("answer") for name, kind in cell.defines.items()}
-    names = names | {name: carried(names[name]) for name, kind in kinds.items() if kind == "function" and name in names}
+    names = names | {name: carried(names[name], names) for name, kind in kinds.items() if kind == "function" and name in names}
     checks = {"selfcheck": exercises.verdict, "selfcheck_value": exercises.value_verdict}
     names |= {name: judge.must_be_correct(said) for name, said in checks.items()} | {"Code": answers.Code}
     public = judge.public(test, names, Here)

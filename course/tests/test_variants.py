@@ -196,7 +196,7 @@ def test_the_solution_of_the_book_loses_what_a_variant_changes(name, answer, tes
         known[sources] = known.get(sources) or solve(problems)
         return dict(known[sources])
 
-    monkeypatch.setattr(variants, "solved", solved)
+    monkeypatch.setattr(numbers, "solved", solved)
     problems = source.read(name)
     made = problems.variant(11)
     own = drawn_numbers(problems, 11)
