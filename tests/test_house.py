@@ -9,6 +9,7 @@ import pytest
 import foldnet
 
 ROOT = Path(__file__).resolve().parents[1]
+MOST_PUBLIC_NAMES = 300
 
 # What each package may import, itself apart. The course stands beside the book and knows nothing of its tools.
 PACKAGES = {
@@ -22,7 +23,7 @@ PACKAGES = {
 # The rooms of foldnet and what they may import, arrows running down; a part of the book is one room.
 # The door, `__init__`, names what stands in them and imports it at its first use; no room but `__main__` goes through the door.
 ROOMS = {
-    "__init__": {"nets", "train", "data", "boolean", "geometry", "splines", "growth"},
+    "__init__": {"nets", "train", "data", "boolean", "geometry", "splines", "growth", "piecewise"},
     "__main__": {"__init__", "command_line", "boolean"},
     "command_line": set(),
     "nets": set(),
@@ -115,6 +116,21 @@ def test_the_door_imports_only_networks_at_once_and_the_rest_when_it_is_used():
     assert graph("foldnet")["foldnet"] == {"foldnet.nets"}
     assert {module.split(".")[0] for module in foldnet._NAMES} <= ROOMS["__init__"]
     assert {name for name, rooms in ROOMS.items() if "__init__" in rooms} == {"__main__"}
+
+
+def public_names() -> list[str]:
+    """The functions and classes that foldnet offers: top level, no leading underscore in the name or in the module's path."""
+    found = []
+    for name, path in modules("foldnet").items():
+        if not any(part.startswith("_") for part in name.split(".")):
+            body = ast.parse(path.read_text(encoding="utf-8")).body
+            found += [f"{name}.{node.name}" for node in body if isinstance(node, (ast.FunctionDef, ast.ClassDef))]
+    return [name for name in found if not name.split(".")[-1].startswith("_")]
+
+
+def test_the_package_is_small():
+    assert len(public_names()) <= MOST_PUBLIC_NAMES
+    assert {"foldnet.nets.ReLUNet", "foldnet.geometry.regions.regions"} <= set(public_names())
 
 
 def test_the_rules_see_what_they_should(tmp_path):

@@ -99,11 +99,11 @@ def test_a_cell_of_five_inputs(monkeypatch, tmp_path):
 
 def test_measures_of_five_inputs_are_made_once_and_kept(monkeypatch, tmp_path):
     monkeypatch.setattr(five_inputs.paths, "repository", lambda: tmp_path)
-    monkeypatch.setattr(five_inputs, "classes", lambda n: np.array([1, 27030, 2**31], dtype=np.uint64))
+    monkeypatch.setattr(five_inputs, "npn_classes", lambda n: np.array([1, 27030, 2**31], dtype=np.uint64))
     five_inputs.table_of_measures.cache_clear()
     known = five_inputs.table_of_measures()
     five_inputs.table_of_measures.cache_clear()
-    monkeypatch.setattr(five_inputs, "classes", lambda n: [])
+    monkeypatch.setattr(five_inputs, "npn_classes", lambda n: [])
     again = five_inputs.table_of_measures()
     five_inputs.table_of_measures.cache_clear()
     assert known.keys() == again.keys() == {"number", *five_inputs.NAMES}

@@ -58,7 +58,11 @@ def found() -> set[str]:
                 continue
             for p in inspect.signature(thing).parameters.values():
                 kind = str(p.annotation)
-                if (p.name in ("net", "nets") or "Network" in kind or "ReLUNet" in kind) and "ExactNet" not in kind:
+                if (
+                    (p.name in ("net", "nets") or "Network" in kind or "ReLUNet" in kind)
+                    and "ExactNet" not in kind
+                    and "PiecewiseLinear" not in kind
+                ):
                     names.add(".".join([*parts, name]))
     return names
 

@@ -2,7 +2,7 @@
 
 import torch
 
-from foldnet.geometry import comparison
+from foldbook.chapters import comparison
 
 
 def test_a_one_stands_behind_each_point():
