@@ -8,6 +8,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.transforms import SphinxTransform
 
+ARGUMENT = re.compile(r"^(\*{0,2}[a-z_]\w*(?:, \*{0,2}[a-z_]\w*)*): ")
 CLAIM = re.compile(r'id="(claim-[\w.-]+)"')
 EXACT = (nodes.literal, nodes.literal_block, nodes.math, nodes.math_block, nodes.raw, nodes.comment)
 
@@ -42,9 +43,22 @@ class GluedPercent(SphinxTransform):
 
 
 def markdown_docstring(app: Sphinx, what, name, obj, options, lines: list[str]) -> None:
-    """Docstrings are written in plain Markdown: code between single backticks, examples as doctests, no other markup."""
+    """Docstrings are written in plain Markdown: code in single backticks, arguments as `name: text`, examples as doctests."""
     paragraphs = re.split(r"\n(?=\n)|(?<=\n)\n", "\n".join(lines))
-    lines[:] = "\n".join(p if p.lstrip().startswith(">>> ") else _as_rst(p) for p in paragraphs).split("\n")
+    made = (p if p.lstrip().startswith(">>> ") else _as_rst(_with_arguments(p)) for p in paragraphs)
+    lines[:] = "\n".join(made).split("\n")
+
+
+def _with_arguments(paragraph: str) -> str:
+    """A paragraph that describes arguments, a line each with what follows indented, as a list; any other as it is."""
+    rows = re.sub(r"\n +", " ", paragraph).split("\n")
+    if not all(ARGUMENT.match(row) for row in rows if row):
+        return paragraph
+    return "\n".join(ARGUMENT.sub(lambda names: f"- {_as_code(names[1])}: ", row) for row in rows)
+
+
+def _as_code(names: str) -> str:
+    return ", ".join(f"`{name.strip()}`" for name in names.split(","))
 
 
 def _as_rst(text: str) -> str:

@@ -466,6 +466,26 @@ def test_docstrings_are_markdown():
     assert lines == [r"``x`` of shape ``(*batch, n)``, \|mu\| \* 2, a\_ and b."]
 
 
+def test_arguments_in_a_docstring_are_a_list():
+    import site_tools
+
+    lines = [
+        "What it is.",
+        "",
+        "x: points `(n,)`, and",
+        "    no others.",
+        "u, v: directions.",
+        "",
+        ">>> f(x_)",
+        "1",
+        "",
+        "Note: this.",
+    ]
+    site_tools.markdown_docstring(None, None, None, None, None, lines)
+    listed = ["- ``x``: points ``(n,)``, and no others.", "- ``u``, ``v``: directions."]
+    assert lines == ["What it is.", "", *listed, "", ">>> f(x_)", "1", "", "Note: this."]
+
+
 def test_the_api_lists_public_modules():
     names = api_page.module_names()
     assert names[0] == "foldnet.nets"
