@@ -39,7 +39,7 @@ SWAPPED = "Add Sub Add; Mult Div Mult; FloorDiv Div; Mod FloorDiv; Pow Mult; Bit
 SWAPPED += "Lt LtE Lt; Gt GtE Gt; Eq NotEq Eq; In NotIn In; Is IsNot Is; And Or And"
 OTHER = {getattr(ast, a): getattr(ast, b) for names in SWAPPED.split("; ") for a, b in itertools.pairwise(names.split())}
 PAIRS = ("min max", "minimum maximum", "amin amax", "argmin argmax", "sin cos", "any all", "floor ceil", "zeros ones", "sum mean")
-NAMES = {a: b for pair in PAIRS for a, b in itertools.permutations(pair.split())}
+NAMES: dict[str, str] = {a: b for pair in PAIRS for a, b in itertools.permutations(pair.split())}
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ def _changes(node: ast.expr) -> Iterator[tuple[str, ast.expr]]:
         case ast.Constant(value=float(value)) if value:
             yield "number", changed(value=2 * value)
         case ast.Name(id=name) | ast.Attribute(attr=name) if name in NAMES:
-            yield "name", changed(**{"id" if isinstance(node, ast.Name) else "attr": NAMES[f"{name}"]})
+            yield "name", changed(**{"id" if isinstance(node, ast.Name) else "attr": NAMES[name]})
         case ast.Slice(lower=lower, upper=upper):
             for side, bound in (("lower", lower), ("upper", upper)):
                 if bound is not None and not isinstance(bound, ast.Constant):

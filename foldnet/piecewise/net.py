@@ -36,7 +36,8 @@ def of(module: nn.Module, input_shape: tuple[int, ...] | None = None, cut_head: 
     cut_head: leave out what follows the last affine step, as a softmax.
 
     Everything is computed in the dtype of the module: what is smaller than 1e-12 of a step's largest value counts as zero in
-    float64, 1e-6 in float32. `of(model.double())` sees finer. Where a step is not piecewise linear the error names it. What was traced is compared with the module at random points.
+    float64, 1e-6 in float32. `of(model.double())` sees finer. Where a step is not piecewise linear the error names it. What was
+    traced is compared with the module at random points.
     """
     graph = Graph(module, cut_head)
     parameter = next((p for p in [*module.parameters(), *module.buffers()] if p.is_floating_point()), torch.zeros(()))
