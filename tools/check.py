@@ -54,7 +54,8 @@ def stages(jobs: int) -> dict[str, list[list]]:
             [*PYTEST, "-n", jobs, "--dist=loadgroup", "-m", "course", "course/tests"],
         ],
         "site": [[sys.executable, "-m", "tools.site", "--full"]],
-        "browser": [[*PYTEST, "-n", jobs, *shared, "-m", "browser", *TESTS]],
+        # each folder has a browser of its own, and a process can start one
+        "browser": [[*PYTEST, "-n", jobs, *shared, "-m", "browser", "tests"], [*PYTEST, "-m", "browser", "course/tests"]],
         "install": [[*PYTEST, "-m", "install", "tests"]],
     }
 
