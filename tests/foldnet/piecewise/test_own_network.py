@@ -59,7 +59,7 @@ class Drawn(nn.Module):
             elif kind == "average":
                 x = self.average(x)
             elif kind == "relu6":
-                x = F.relu6(3 * conv(x) + 3)
+                x = F.relu6(20 * conv(x) + 3)
             elif kind == "hard tanh":
                 x = F.hardtanh(conv(x), -0.2, 0.3)
             elif kind == "leak":
@@ -111,6 +111,20 @@ def test_a_line_has_every_bend_and_no_other(layers, channels, seed):
     again = net.line(a, b, chunk=5)
     assert torch.equal(again.t, found.t)
     assert torch.equal(again.unit, found.unit)
+
+
+@pytest.mark.parametrize("kind", LAYERS)
+def test_between_bends_each_kind_of_layer_is_what_the_module_computes(kind):
+    """Held against the module itself, at three places of each interval: a kink that is not looked for shows here."""
+    model = drawn([kind, "conv"], 2, 7).eval()
+    a, b = 4 * torch.randn(2, 1, 6, 6, dtype=DOUBLE, generator=torch.Generator().manual_seed(3))
+    found = of(model, input_shape=(1, 6, 6)).line(a, b)
+    assert len(found) > 50
+    for share in (0.1, 0.5, 0.9):
+        t = torch.lerp(found.t[:-1], found.t[1:], torch.full((), share, dtype=DOUBLE))
+        with torch.no_grad():
+            true = model(points_between(a, b, t))
+        assert (found.at(t) - true).abs().max() <= 1e-10 * found.values.abs().max()
 
 
 @pytest.mark.parametrize(("sizes", "leak"), [((1, 9, 1), 0.0), ((1, 8, 8, 8, 1), 0.0), ((1, 7, 7, 1), 0.1)])
