@@ -13,7 +13,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from foldnet.piecewise import line
+from foldnet.piecewise import _walk
 from foldnet.piecewise.net import PiecewiseLinear, of
 
 
@@ -89,7 +89,7 @@ def main() -> None:
         net.line(a, a + 1e-3 * (b - a))  # the first call warms up
         result = []
         took = seconds(lambda net=net, a=a, b=b, result=result: result.append(net.line(a, b)), device)
-        found, chunk = result[0], line._chunk(net.graph, a)
+        found, chunk = result[0], _walk._chunk(net.graph, a)
         least = limit(net, found, a, chunk, device)
         middle = ((found.t[:-1] + found.t[1:]) / 2)[torch.linspace(0, len(found), 20).long()]
         gap = float((found.at(middle) - net(torch.lerp(a[None], b[None], middle.view(-1, 1, 1, 1)))).abs().max())

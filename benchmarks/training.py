@@ -1,7 +1,8 @@
 """How fast are many small trainings? Network-epochs per second of `foldnet.train.fit` beside the usual ways, in one run.
 
 Networks 4-3-1, leak 0.1, the 16 points of {-1, 1}^4, random 0/1 targets, Adam 0.025, 400 epochs, binary cross-entropy, float32.
-With --cuda also 5-4-1 on 32 points and 4-10-10-10-10-10-1, 4,000 epochs of the cuda engine, and fewer of torch, which is slower.
+With --cuda also 5-4-1 on 32 points with each activation and 4-10-10-10-10-10-1, 4,000 epochs of the cuda engine, and fewer of
+torch, which is slower.
     python benchmarks/training.py           two cores and three minutes
     python benchmarks/training.py --cuda    one GPU; needs torch and numpy alone
 """
@@ -20,9 +21,10 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 
 from foldnet.engines._cuda import CudaEngine
 from foldnet.engines._cuda_plan import epoch_time, layouts, plan_for
-from foldnet.nets import ReLUNet
+from foldnet.growth.smooth import SmoothNet
+from foldnet.nets import Network, ReLUNet
 from foldnet.train import fit
-from foldnet.training.problem import Problem
+from foldnet.training.problem import IN_KERNELS, Problem
 
 
 def corners(inputs: int) -> torch.Tensor:
@@ -35,10 +37,12 @@ RATE, EPOCHS, SOLVED = 0.025, 400, 0.05
 LOOP_SAMPLE = 8
 
 
-def problem(count: int, sizes=(4, 3, 1)) -> tuple[ReLUNet, torch.Tensor]:
+def problem(count: int, sizes=(4, 3, 1), activation: str = "relu") -> tuple[Network, torch.Tensor]:
     """Networks and their targets `(count, 2^inputs, 1)`."""
     targets = np.random.default_rng(0).integers(0, 2, (count, 2 ** sizes[0], 1)).astype(np.float32)
-    return ReLUNet.random(sizes, batch=count, leak=0.1, seed=1, dtype=torch.float32), torch.as_tensor(targets)
+    nets = ReLUNet.random(sizes, batch=count, leak=0.1, seed=1, dtype=torch.float32)
+    other = activation != "relu"
+    return SmoothNet(nets.weights, nets.biases, activation) if other else nets, torch.as_tensor(targets)
 
 
 def by_loop(nets: ReLUNet, y: torch.Tensor, epochs: int) -> torch.Tensor:
@@ -77,13 +81,13 @@ def by_fit(engine: str):
     """`fit` with one engine; final losses."""
     settings = {"loss": "bce", "optimizer": "adam", "lr": RATE, "progress": False, "engine": engine}
 
-    def train(nets: ReLUNet, y: torch.Tensor, epochs: int) -> torch.Tensor:
+    def train(nets: Network, y: torch.Tensor, epochs: int) -> torch.Tensor:
         return fit(nets, corners(nets.sizes[0]), y, epochs=epochs, every=max(1, epochs), **settings).final_loss
 
     return train
 
 
-def measured(train, nets: ReLUNet, y: torch.Tensor, epochs: int, repeat: int) -> tuple[float, float]:
+def measured(train, nets: Network, y: torch.Tensor, epochs: int, repeat: int) -> tuple[float, float]:
     """Network-epochs per second, the best of `repeat` runs, and the share of the networks that solved their table."""
     best = np.inf
     for _ in range(repeat):
@@ -127,22 +131,23 @@ def on_cpu(counts: list[int]) -> None:
 def on_cuda(count: int | None, epochs: int) -> None:
     """The torch engine with its graph and the cuda engine, side by side; each gets enough epochs for about a second."""
     print(torch.cuda.get_device_name())
-    columns = f"{'networks':<18}{'points':>7}{'number':>11}{'torch, net-epochs/s':>21}{'cuda':>16}{'ratio':>7}"
+    columns = f"{'networks':<23}{'points':>7}{'number':>11}{'torch, net-epochs/s':>21}{'cuda':>16}{'ratio':>7}"
     print(f"{columns}{'solved':>8}{'compiled in':>13}")
-    for sizes, usual in (((4, 3, 1), 2_000_000), ((5, 4, 1), 1_000_000), ((4, *[10] * 5, 1), 100_000)):
-        nets, y = problem(count or usual, sizes)
+    five = [((5, 4, 1), 1_000_000, activation) for activation in IN_KERNELS]
+    for sizes, usual, activation in [((4, 3, 1), 2_000_000, "relu"), *five, ((4, *[10] * 5, 1), 100_000, "relu")]:
+        nets, y = problem(count or usual, sizes, activation)
         nets, y = nets.to("cuda"), y.to("cuda")
         by_torch, by_cuda = by_fit("torch"), by_fit("cuda")
         by_torch(nets, y, 10)
         start = time.perf_counter()
         by_cuda(nets, y, 10)
         compiled = time.perf_counter() - start
-        few = max(100, round(2e8 / len(y)))
-        plain, _ = measured(by_torch, nets, y, few, 2)
+        few = max(100, round(5e7 / len(y)))
+        plain, _ = measured(by_torch, nets, y, few, 1)
         rate, _ = measured(by_cuda, nets, y, epochs, 3)
         _, solved = measured(by_cuda, nets, y, EPOCHS, 1)
-        name, n = "-".join(map(str, sizes)), y.shape[1]
-        row = f"{name:<18}{n:>7}{len(y):>11,}{plain:>21,.0f}{rate:>16,.0f}{rate / plain:>7.0f}"
+        name, n = f"{'-'.join(map(str, sizes))} {activation}", y.shape[1]
+        row = f"{name:<23}{n:>7}{len(y):>11,}{plain:>21,.0f}{rate:>16,.0f}{rate / plain:>7.0f}"
         print(f"{row}{solved:>8.1%}{compiled:>11.1f} s", flush=True)
 
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from .growth.tiny import tiny
     from .growth.widen import widen
     from .nets import stack
+    from .piecewise.compare import compare
     from .piecewise.net import of
     from .splines.breakpoints import spline
     from .splines.depth import deep_spline
@@ -50,6 +51,7 @@ _NAMES = {
     "growth.tiny": ("tiny",),
     "growth.widen": ("widen",),
     "nets": ("stack",),
+    "piecewise.compare": ("compare",),
     "piecewise.net": ("of",),
     "splines.breakpoints": ("spline",),
     "splines.depth": ("deep_spline",),
@@ -63,6 +65,7 @@ __all__ = [
     "__version__",
     "best_amplitude",
     "cifar10",
+    "compare",
     "deep_spline",
     "digits",
     "fit",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import torch
 from torch import Tensor
 
 
@@ -33,3 +34,34 @@ def flat_batch(value: Tensor, net) -> Tensor:
     if math.prod(value.shape[:-2]) == 1:
         return value.reshape(1, *value.shape[-2:])
     return value.expand(*net.batch_shape, -1, -1).reshape(-1, *value.shape[-2:])
+
+
+def torchs_own(*modules: torch.nn.Module) -> None:
+    """Refuse modules that compute something else than torch's of the same kind."""
+    kinds = torch.nn.Sequential, torch.nn.Linear, torch.nn.ReLU, torch.nn.LeakyReLU
+    for m in modules:
+        kind = next(k for k in kinds if isinstance(m, k))
+        if type(m).forward is not kind.forward or "forward" in vars(m):
+            raise ValueError(f"a network is read off torch's own modules; {type(m).__name__} has a forward pass of its own")
+        if m._forward_hooks or m._forward_pre_hooks:
+            raise ValueError(f"a network is read off modules without hooks; {type(m).__name__} has a forward hook")
+
+
+def network(net) -> None:
+    """Refuse weights and biases that make none."""
+    if not net.weights or len(net.weights) != len(net.biases):
+        raise ValueError(
+            f"a network has one bias vector for each weight matrix, at least one; got {len(net.weights)} and {len(net.biases)}"
+        )
+    batch = net.weights[0].shape[:-2]
+    for layer, (w, b) in enumerate(zip(net.weights, net.biases)):
+        before = net.weights[layer - 1].shape[-2] if layer else w.shape[-1] if w.ndim >= 2 else None
+        if w.ndim < 2 or w.shape[:-2] != batch or b.shape != w.shape[:-1] or w.shape[-1] != before:
+            shapes = f"weights {tuple(w.shape)}, biases {tuple(b.shape)}"
+            raise ValueError(
+                f"layer {layer} does not fit: it needs (*batch, out, in) and (*batch, out) with in = {before}; got {shapes}"
+            )
+        if not w.numel():
+            raise ValueError(f"layer {layer} is empty: weights {tuple(w.shape)} (an empty batch, or a layer without neurons)")
+        if not (torch.isfinite(w).all() and torch.isfinite(b).all()):
+            raise ValueError(f"layer {layer} has weights or biases that are NaN or infinite")

@@ -30,9 +30,15 @@ def compiled(function):
     """
     options: dict[str, Any] = {"nogil": True, "fastmath": {"contract"}, "error_model": "numpy", "boundscheck": False}
     made = numba.njit(**options)(function)
+    made.compile = functools.partial(_compile, made)
     with contextlib.suppress(RuntimeError, OSError):  # no folder to write to
         made._cache = _Kept(function)
     return made
+
+
+def _compile(made, signature):
+    """Compile for the types of the arguments alone: numba would compile for `count = 3` and once more for `count`."""
+    return type(made).compile(made, tuple(map(types.unliteral, signature)))
 
 
 class _Kept(FunctionCache):
@@ -113,7 +119,7 @@ class _Told(event.Listener):
         function = event.data["dispatcher"].py_func
         if function.__module__.startswith("foldnet."):
             self.file = self.file or line()
-            self._write(f"compiling, once on this machine, some 10 seconds: {function.__name__}")
+            self._write(f"compiling, once on this machine, up to a minute: {function.__name__}")
 
     def on_end(self, event) -> None:
         self.depth -= 1

@@ -22,6 +22,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import leaky_relu
 
+from . import _checks
+
 if TYPE_CHECKING:
     from typing import Self
 
@@ -45,7 +47,7 @@ class Network:
         dtype = weights[0].dtype if weights else None
         object.__setattr__(self, "weights", tuple(w.to(dtype, copy=True) for w in weights))
         object.__setattr__(self, "biases", tuple(b.to(dtype, copy=True) for b in biases))
-        _validate(self)
+        _checks.network(self)
 
     def activate(self, z: Tensor) -> Tensor:
         """What a hidden neuron makes of its preactivation."""
@@ -56,10 +58,15 @@ class Network:
         return self.activate(z)
 
     def pull_back(self, delta: Tensor, z: Tensor, activated: Tensor) -> Tensor:
-        """`delta`, a derivative by what `activate_` made of `z`, as one by `z` itself."""
+        """`delta`, a derivative by `activated`, what `activate_` made of `z`, as one by `z` itself."""
         with torch.enable_grad():
             z = z.detach().requires_grad_()
             return torch.autograd.grad(self.activate(z), z, delta)[0]
+
+    @property
+    def activation(self) -> str:
+        """The name of the activation, `"relu"` with any leak."""
+        raise NotImplementedError
 
     @property
     def slopes_at_zero(self) -> tuple[float, float]:
@@ -103,7 +110,10 @@ class Network:
     # ---- what it computes ----------------------------------------------------------------------------------------
 
     def __call__(self, x) -> Tensor:
-        """Outputs `(*batch, n, out)` at the points `x`, `(n, in)` for all networks or `(*batch, n, in)` for each its own."""
+        """Outputs `(*batch, n, out)` at the points `x`, `(n, in)` for all networks or `(*batch, n, in)` for each its own.
+
+        One point `(in,)` gives `(*batch, out)`, here and wherever a network is asked for values, patterns or slopes.
+        """
         return self.layers(x)[-1]
 
     def preactivations(self, x) -> list[Tensor]:
@@ -112,12 +122,18 @@ class Network:
 
     def layers(self, x) -> list[Tensor]:
         """What every affine layer gives, `(*batch, n, width)`: the preactivations, then the outputs."""
+        if self._single(x):
+            return [layer.squeeze(-2) for layer in self.layers(as_tensor(x)[None])]
         x = self.points(x)
         layers = []
         for w, b in zip(self.weights, self.biases):
             x = self.activate(layers[-1]) if layers else x
             layers.append(x @ w.mT + b.unsqueeze(-2))
         return layers
+
+    def _single(self, x) -> bool:
+        """Whether this is one point, `(in,)`."""
+        return tuple(as_tensor(x).shape) == self.sizes[:1]
 
     def points(self, x) -> Tensor:
         """Points `(n, in)`, or `(..., n, in)` that broadcast to the batch, in the dtype and on the device of the network."""
@@ -216,6 +232,10 @@ class ReLUNet(Network):
         return torch.ops.aten.leaky_relu_backward(delta, activated, self.leak, True)
 
     @property
+    def activation(self) -> str:
+        return "relu"
+
+    @property
     def slopes_at_zero(self) -> tuple[float, float]:
         return self.leak, 1.0
 
@@ -231,6 +251,8 @@ class ReLUNet(Network):
 
     def jacobian(self, x) -> Tensor:
         """The slope of the linear piece each point lies in: `(*batch, n, out, in)`; on a crease, the piece where z <= 0."""
+        if self._single(x):
+            return self.jacobian(as_tensor(x)[None]).squeeze(-3)
         *hidden, out = self.layers(x)
         gates = [torch.ones_like(z).where(z > 0, self.leak) for z in hidden]
         if self.sizes[-1] < self.sizes[0]:  # from the outputs back: nothing larger than the result
@@ -271,7 +293,7 @@ class ReLUNet(Network):
         if len(layers) % 2 == 0 or len(linear) + len(between) < len(layers) or len(leaks) > 1:
             names = ", ".join(type(m).__name__ for m in layers)
             raise ValueError(f"a Sequential of Linear, ReLU, Linear, ... (one leak for all) is needed; got {names}")
-        _refuse_own_ways(model, *layers)
+        _checks.torchs_own(model, *layers)
         biases = [m.weight.new_zeros(m.out_features) if m.bias is None else m.bias.detach() for m in linear]
         net = cls([m.weight.detach() for m in linear], biases, leaks.pop() if leaks else 0.0)
         x = net.points(np.random.default_rng(0).normal(size=(16, net.sizes[0])))
@@ -285,7 +307,7 @@ class ReLUNet(Network):
     def random(
         cls, sizes: Sequence[int], batch=(), init: str = "torch", leak: float = 0.0, seed: int = 0, dtype=torch.float64
     ) -> ReLUNet:
-        """Random networks; the same numbers on every machine for a given seed.
+        """Random networks of these sizes, inputs first; the same numbers on every machine for a given seed and dtype.
 
         `init` is `"torch"` (uniform on +-1/sqrt(fan-in), biases too: the default of torch.nn.Linear), `"he"` (normal, variance
         2/fan-in, no bias) or `"glorot"` (normal, variance 2/(fan-in + fan-out), no bias).
@@ -309,33 +331,3 @@ def as_tensor(a) -> Tensor:
         return a if a.is_floating_point() else a.to(torch.float64)
     a = np.asarray(a)
     return torch.as_tensor(a if a.dtype == np.float32 else a.astype(np.float64))
-
-
-def _refuse_own_ways(*modules: torch.nn.Module) -> None:
-    """Refuse modules that compute something else than torch's of the same kind."""
-    kinds = torch.nn.Sequential, torch.nn.Linear, torch.nn.ReLU, torch.nn.LeakyReLU
-    for m in modules:
-        kind = next(k for k in kinds if isinstance(m, k))
-        if type(m).forward is not kind.forward or "forward" in vars(m):
-            raise ValueError(f"a network is read off torch's own modules; {type(m).__name__} has a forward pass of its own")
-        if m._forward_hooks or m._forward_pre_hooks:
-            raise ValueError(f"a network is read off modules without hooks; {type(m).__name__} has a forward hook")
-
-
-def _validate(net: Network) -> None:
-    if not net.weights or len(net.weights) != len(net.biases):
-        raise ValueError(
-            f"a network has one bias vector for each weight matrix, at least one; got {len(net.weights)} and {len(net.biases)}"
-        )
-    batch = net.weights[0].shape[:-2]
-    for layer, (w, b) in enumerate(zip(net.weights, net.biases)):
-        before = net.weights[layer - 1].shape[-2] if layer else w.shape[-1] if w.ndim >= 2 else None
-        if w.ndim < 2 or w.shape[:-2] != batch or b.shape != w.shape[:-1] or w.shape[-1] != before:
-            shapes = f"weights {tuple(w.shape)}, biases {tuple(b.shape)}"
-            raise ValueError(
-                f"layer {layer} does not fit: it needs (*batch, out, in) and (*batch, out) with in = {before}; got {shapes}"
-            )
-        if not w.numel():
-            raise ValueError(f"layer {layer} is empty: weights {tuple(w.shape)} (an empty batch, or a layer without neurons)")
-        if not (torch.isfinite(w).all() and torch.isfinite(b).all()):
-            raise ValueError(f"layer {layer} has weights or biases that are NaN or infinite")

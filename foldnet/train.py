@@ -13,18 +13,21 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 import torch
 from torch import Tensor
 
 from ._progress import bar
 from .engines.choice import Engine, engine_for
-from .nets import ReLUNet
+from .nets import Network
 from .training.problem import Problem
+
+N = TypeVar("N", bound=Network)
 
 
 @dataclass(frozen=True, eq=False)
-class Fit:
+class Fit(Generic[N]):
     """What a training left behind; all tensors are on the device of the network.
 
     `epoch` `(K,)` are the recorded epochs, `loss` `(K, *batch)` the losses on all data after that many epochs, `recorded[name]`
@@ -32,7 +35,7 @@ class Fit:
     (loss not finite) are `(*batch,)`.
     """
 
-    net: ReLUNet
+    net: N
     epoch: Tensor
     loss: Tensor
     recorded: dict[str, Tensor]
@@ -48,7 +51,7 @@ class Fit:
 
 
 def fit(
-    net: ReLUNet,
+    net: N,
     x,
     y,
     *,
@@ -58,15 +61,15 @@ def fit(
     epochs: int = 1000,
     batch_size: int | None = None,
     until: float | Callable[[Tensor, Tensor], Tensor] | None = None,
-    record: Callable[[ReLUNet], Tensor | dict[str, Tensor]] | None = None,
+    record: Callable[[N], Tensor | dict[str, Tensor]] | None = None,
     every: int | None = None,
     seed: int = 0,
     progress: bool = True,
     engine: str = "auto",
-) -> Fit:
+) -> Fit[N]:
     """Train every network of the batch by itself; what comes out does not depend, but for rounding, on those beside it.
 
-    `net`: one network or a batch.
+    `net`: one network or a batch, of any activation.
     `x`: points `(n, in)` for all networks or `(*batch, n, in)` for each its own.
     `y`: targets `(n, out)` or `(*batch, n, out)`; for `"cross_entropy"` distributions, or class numbers `(n,)` or `(*batch, n)`.
     `loss`: `"mse"` or `"bce"` (with logits), the mean over points and outputs; `"half_sum"`, half the sum of the squared errors;
@@ -88,7 +91,7 @@ def fit(
     runner = engine_for(problem, engine)
     shape = net.batch_shape
 
-    def current() -> ReLUNet:
+    def current() -> N:
         return net.with_vector(runner.vector().reshape(*shape, -1))
 
     marks = [*range(0, problem.epochs, problem.every), problem.epochs]

@@ -79,7 +79,11 @@ def most_changes(widths: Sequence[int] | int, leak=0) -> int:
 
 
 def least_width(changes: int, leak=0) -> int:
-    """The fewest nodes in one hidden layer with which a network of one input changes sign this often. (S2-find-crossings)"""
+    """The fewest nodes in one hidden layer with which a network of one input makes so many changes. (S2-find-crossings)
+
+    changes: of sign.
+    leak: the slope for negative inputs; 0 is ReLU.
+    """
     if changes < 1:
         raise ValueError(f"a network that never changes sign needs no node; got {changes} changes")
     return next(w for w in range(1, changes + 1) if most_changes(w, leak) >= changes)

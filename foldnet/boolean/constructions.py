@@ -36,7 +36,8 @@ def wrong_corners(net: ReLUNet, f) -> np.ndarray:
 def dnf_network(clauses: Sequence[Sequence[int]], n: int) -> ReLUNet:
     """One hidden ReLU for each conjunction of a disjunctive normal form; positive where the form is true. (S2-find-dnf)
 
-    A clause lists its literals, i for x_i and -i for not x_i, counted from 1: `[(1, -2), (3,)]` is (x1 and not x2) or x3.
+    clauses: each lists its literals, i for x_i and -i for not x_i, counted from 1: `[(1, -2), (3,)]` is (x1 and not x2) or x3.
+    n: the number of inputs.
     """
     if not clauses or any(not 1 <= abs(literal) <= n for clause in clauses for literal in clause):
         raise ValueError(f"at least one clause is needed, with literals from 1 to {n} or -1 to -{n}; got {list(clauses)[:4]}")
@@ -50,6 +51,9 @@ def dnf_network(clauses: Sequence[Sequence[int]], n: int) -> ReLUNet:
 
 def minterm_network(f, layers: int = 1) -> ReLUNet:
     """ReLU networks of width n + 2^(n-1)/layers + 1 for a function or a batch of tables. (S2-find-mingard-width)
+
+    f: a table or a batch of tables, as `truth_table` takes it.
+    layers: the number of hidden layers.
 
     Each layer hands on the n inputs, adds up the minterms that the layer before it found, and looks for 2^(n-1)/layers further
     ones; of a function that is mostly true, the false minterms. All weights are whole numbers or halves: float64 is exact.
@@ -139,7 +143,11 @@ def _turns(zeros: Sequence[Fraction], ray: tuple[Fraction, Fraction]):
 
 
 def width_two_network(f, leak=0) -> ExactNet:
-    """A network of width two for any Boolean function: its inputs are read as one binary number. (S2-find-width2-universal)"""
+    """A network of width two for any Boolean function: its inputs are read as one binary number. (S2-find-width2-universal)
+
+    f: the function, as `truth_table` takes it.
+    leak: the slope for negative inputs; 0 is ReLU.
+    """
     t = truth_table(f)
     changes = np.flatnonzero(np.diff(t.astype(int)))
     zeros = [Fraction(2 * int(k) + 1, 2) for k in changes]

@@ -3,6 +3,8 @@
 A table lists the values for the inputs in lexicographic order, the first input counting most; as a number it is read from its
 first entry, so that 0110 is 6 and the parity of four bits is 27030. The digits 0 and 1 stand for -1 and 1. (boolean/swaps)
 
+`f` is a table, a batch of tables or a number, as `truth_table` takes it; a number needs `n`, how many inputs it has, as well.
+
 >>> from foldnet.boolean import functions
 >>> functions.truth_table(6, 2).tolist(), functions.count_npn_classes(4)
 ([0, 1, 1, 0], 222)

@@ -113,7 +113,10 @@ def widest_margin(x, t) -> tuple[np.ndarray, float]:
 
 
 def novikoff_bound(x, t) -> float:
-    """Novikoff's bound on the mistakes from weights 0, at any rate: `(R / margin)**2`; infinite where no line separates."""
+    """Novikoff's bound on the mistakes from weights 0, at any rate: `(R / margin)**2`; infinite where no line separates.
+
+    `t` are the classes of the points.
+    """
     z, _ = _augmented(x, t)
     margin = widest_margin(x, t)[1]
     return float((z * z).sum(1).max() / margin**2) if margin > 0 else np.inf
@@ -198,7 +201,11 @@ def mask_features(n: int, of: Sequence[tuple[int, ...]] | None = None) -> np.nda
 
 
 def perceptron_order(f, n: int | None = None) -> int:
-    """Minsky and Papert's order of a Boolean function: how many bits at once its masks have to see, at least."""
+    """Minsky and Papert's order of a Boolean function: how many bits at once its masks have to see, at least.
+
+    f: the function, as `truth_table` takes it.
+    n: the number of inputs, needed where f is a number.
+    """
     t = truth_table(f, n)
     if t.ndim != 1:
         raise ValueError(f"one function has an order, not a batch of shape {t.shape[:-1]}")

@@ -21,7 +21,10 @@ from .exact import ExactNet
 
 
 def regions_at_most(sizes: Sequence[int], k: int | None = None) -> int:
-    """An upper bound on the linear regions of networks with these layer widths, inputs first and outputs last. (S2-eq-2.26)
+    """An upper bound on the linear regions of networks of these sizes. (S2-eq-2.26)
+
+    sizes: the widths of the layers, inputs first and outputs last.
+    k: by default each layer has its own, see below.
 
     It is the product over the hidden layers of `sum_i binomial(N_l, i)`, i = 0, ..., k_l with k_l = min(d, N_1, ..., N_l). With a
     `k` it is the formula as the dissertation prints it, the same k in all layers.

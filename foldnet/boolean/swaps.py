@@ -1,5 +1,6 @@
 """The swaps value of a Boolean function: the fewest changes of class along any line, exactly, with a line that attains it.
 
+`f` is a table, a batch of tables or a number, as `truth_table` takes it; a number needs `n`, how many inputs it has, as well.
 (boolean/swaps; S2-def-swaps)
 
 >>> from foldnet.boolean.swaps import class_changes, swaps
@@ -75,7 +76,7 @@ def count_best_orders(f, n: int | None = None, threads: int | None = None) -> tu
     """The swaps value of a function of at most five inputs, or of a batch, and along how many orders it is attained, `(*batch,)`.
 
     The orders are those of all projections without ties, an order and its reverse counted once: 990,720 for five inputs. A
-    projection with ties that attains the value lies at the border of some that are counted. Arguments as in `swaps`.
+    projection with ties that attains the value lies at the border of some that are counted. `threads` as in `swaps`.
     """
     t = truth_table(f, n)
     n = input_count(t)

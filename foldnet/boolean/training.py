@@ -15,16 +15,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import log
+from typing import Any
 
 import numpy as np
 import torch
 
-from ..nets import ReLUNet
+from ..nets import Network, ReLUNet
 from ..train import fit
 from .functions import corners, input_count, truth_table
 
 LR, EPOCHS, LEAKY = 0.025, 4000, 0.1
 ROOM = {"cpu": 4e8, "cuda": 3e10}  # bytes that one call of `fit` may take
+PARTED = {"bce": (0.0, log(2)), "mse": (0.5, 0.25)}  # the output between the classes, what a wrong corner costs at least
 LOOK = 100_000_000  # activations of a layer that are looked at together
 
 
@@ -74,9 +76,50 @@ def _drawn_there(sizes: Sequence[int], batch: Sequence[int], seed: int, device: 
     return weights, biases
 
 
-def _enough(n: int) -> float:
-    """A mean loss at which no corner can be wrong: a wrong one costs log 2 or more, and the mean is over 2**n corners."""
-    return log(2) / 2**n
+def _enough(n: int, loss: str) -> float:
+    """A mean loss at which no corner can be wrong: a wrong one costs log 2 or 1/4 or more, and the mean is over 2**n corners."""
+    return PARTED[loss][1] / 2**n
+
+
+def trained(
+    nets: Network,
+    f,
+    epochs: int = EPOCHS,
+    low: int = -1,
+    loss: str = "bce",
+    optimizer: str = "adam",
+    lr: float = LR,
+    batch_size: int | None = None,
+    seed: int = 0,
+    engine: str = "auto",
+) -> TrainingOutcome:
+    """What becomes of networks `(functions, trials)`, of any activation and start, each row of them on its own function.
+
+    A network stops once its loss says that all corners are right; the classes are parted at 0 for `"bce"`, at 1/2 for `"mse"`.
+
+    nets: the networks, one output each.
+    f: the functions, truth tables `(functions, 2**n)`.
+    epochs: passes over all corners, at most.
+    low: the inputs have the digits `low` and 1.
+    loss, optimizer, lr, batch_size, seed, engine: as in `fit`; the loss is `"bce"` or `"mse"`.
+    """
+    if loss not in PARTED:
+        raise ValueError(f"functions are learned with the loss 'bce' or 'mse'; got {loss!r}")
+    t = truth_table(f)
+    n = input_count(t)
+    x = torch.tensor(corners(n, low), dtype=nets.dtype, device=nets.device)
+    y = torch.tensor(t, dtype=nets.dtype, device=nets.device)[:, None, :, None]
+    how: dict[str, Any] = {
+        "loss": loss,
+        "optimizer": optimizer,
+        "lr": lr,
+        "batch_size": batch_size,
+        "seed": seed,
+        "engine": engine,
+    }
+    done = fit(nets, x, y, epochs=epochs, until=_enough(n, loss), every=max(1, epochs), progress=False, **how)
+    right = _right(done.net, x, y, PARTED[loss][0]).masked_fill_(done.diverged, 0)
+    return TrainingOutcome(*(v.cpu().numpy() for v in (right == 2**n, right, done.epochs_run)))
 
 
 def train_many(
@@ -109,28 +152,24 @@ def train_many(
     t = truth_table(f)
     t = t.reshape(-1, t.shape[-1])
     n = input_count(t)
-    sizes, x = (n, *[width] * depth, 1), torch.tensor(corners(n, low), dtype=torch.float32, device=device)
+    sizes = (n, *[width] * depth, 1)
     at_once = max(1, int(ROOM[torch.device(device).type] / (trials * _bytes(sizes))))
     parts = []
     for portion, start in enumerate(range(0, len(t), at_once)):
         chosen = t[start : start + at_once]
         nets = initial_networks(sizes, (len(chosen), trials), leak, seed + 1009 * portion, device, biases)
-        y = torch.tensor(chosen, dtype=torch.float32, device=device)[:, None, :, None]
-        mark = max(1, epochs)
-        done = fit(nets, x, y, loss="bce", lr=LR, epochs=epochs, until=_enough(n), every=mark, progress=False, engine=engine)
-        right = _right(done.net, x, y).masked_fill_(done.diverged, 0)
-        parts.append([v.cpu().numpy() for v in (right == 2**n, right, done.epochs_run)])
-    return TrainingOutcome(*(np.concatenate(p) for p in zip(*parts)))
+        parts.append(trained(nets, chosen, epochs, low, engine=engine))
+    return TrainingOutcome(*(np.concatenate([getattr(p, name) for p in parts]) for name in ("solved", "right", "epochs")))
 
 
-def _right(nets: ReLUNet, x, y) -> torch.Tensor:
+def _right(nets: Network, x, y, middle: float) -> torch.Tensor:
     """How many corners each network puts on the right side, `(functions, trials)`, some functions at a time."""
     at_once = max(1, LOOK // (nets.batch_shape[1] * len(x) * max(nets.sizes)))
     found = []
     for start in range(0, len(y), at_once):
         part = slice(start, start + at_once)
         some = nets.with_layers([w[part] for w in nets.weights], [b[part] for b in nets.biases])
-        found.append(((some(x) > 0) == (y[part] > 0.5)).sum((-2, -1)).int())
+        found.append(((some(x) > middle) == (y[part] > 0.5)).sum((-2, -1)).int())
     return torch.cat(found)
 
 

@@ -61,7 +61,7 @@ class CudaEngine:
         self.permutations = np.random.default_rng(problem.seed)
         self.task = Task(
             networks=len(self.theta),
-            leak=problem.net.leak,
+            leak=problem.leak,
             until=-np.inf if problem.until is None else problem.until,
             share=1 / divisor(problem.loss, n, out),
             share_batch=1 / divisor(problem.loss, self.size, out),

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from ..training.adam import BETAS, EPSILON
-from ..training.problem import Problem
+from ..training.problem import IN_KERNELS, Problem
 
 # What one thread may hold, and what a block may hold in shared memory without asking for more.
 REGISTERS, MEMORY = 250, 48 * 1024
@@ -40,6 +40,7 @@ class Plan:
     n: int
     double: bool
     loss: str
+    activation: str
     adam: bool
     batches: bool
     looks: bool
@@ -57,6 +58,7 @@ class Plan:
             "SIZES": ", ".join(map(str, self.sizes)),
             "DEPTH": len(self.sizes) - 1,
             "N": self.n,
+            "ACTIVATION": IN_KERNELS.index(self.activation),
             "LOSS": {"bce": 1, "cross_entropy": 2}.get(self.loss, 0),
             "ADAM": int(self.adam),
             "BETA1": BETAS[0],
@@ -93,13 +95,14 @@ def plan_for(problem: Problem, layout: Layout | None = None) -> Plan | None:
         n=n,
         double=double,
         loss=problem.loss,
+        activation=problem.net.activation,
         adam=problem.optimizer == "adam",
         batches=batches,
         looks=problem.until is not None or problem.every < 8 or layout.lanes > 1,
         layout=layout,
         flat=flat,
         points=tuple(problem.x.flatten().int().tolist()) if corners else None,
-        words=words if flat and words <= 4 and bool(((problem.y == 0) | (problem.y == 1)).all()) else 0,
+        words=words if words <= 4 and bool(((problem.y == 0) | (problem.y == 1)).all()) else 0,
     )
 
 
@@ -117,7 +120,8 @@ def bits(y: Tensor, words: int) -> Tensor:
 
 def best_layout(problem: Problem) -> Layout | None:
     """The layout that should be fastest for this many networks on this many points."""
-    possible = layouts(problem.net.sizes, problem.x.shape[1], problem.optimizer == "adam", problem.theta.dtype == torch.float64)
+    double, activation = problem.theta.dtype == torch.float64, problem.net.activation
+    possible = layouts(problem.net.sizes, problem.x.shape[1], problem.optimizer == "adam", double, activation)
     return min(possible, key=lambda layout: epoch_time(layout, len(problem.theta)), default=None)
 
 
@@ -126,37 +130,40 @@ def epoch_time(layout: Layout, count: int) -> float:
     return 3e-6 + TICK * layout.ticks * max(1.0, count * layout.lanes / LANES_AT_ONCE)
 
 
-def layouts(sizes: tuple[int, ...], n: int, adam: bool, double: bool) -> list[Layout]:
+def layouts(sizes: tuple[int, ...], n: int, adam: bool, double: bool, activation: str = "relu") -> list[Layout]:
     """All layouts in which such a network fits."""
     parts = [(i + 1) * o for i, o in pairwise(sizes)]
     if sum(parts) > MOST_PARAMETERS or 2 * sizes[0] + sizes[-1] > REGISTERS // (1 + double):
         return []
-    found = [_alone(sizes, sum(parts), n, adam, double)]
+    kept = 0 if activation in ("relu", "tanh") else sum(sizes[1:-1])  # slopes that lie beside the values
+    found = [_alone(sizes, sum(parts), n, adam, double, kept)]
     for lanes in (2, 4, 8, 16, 32):
         if lanes < 2 * n:
             ways = ((whole, apart) for whole in (True, False) for apart in (False, True) if adam or not apart)
-            fitting = (_together(sizes, parts, n, adam, double, lanes, *way) for way in ways)
+            fitting = (_together(sizes, parts, n, adam, double, kept, lanes, *way) for way in ways)
             found.append(next((layout for layout in fitting if layout), None))
     return [layout for layout in found if layout is not None]
 
 
-def _alone(sizes: tuple[int, ...], parameters: int, n: int, adam: bool, double: bool) -> Layout | None:
+def _alone(sizes: tuple[int, ...], parameters: int, n: int, adam: bool, double: bool, kept: int) -> Layout | None:
     """One lane: weights, gradient and moments in its registers."""
     units = sum(sizes[1:])
-    registers = (1 + double) * ((4 if adam else 2) * parameters + units + sizes[0] + 2 * sizes[-1]) + 20
+    registers = (1 + double) * ((4 if adam else 2) * parameters + units + kept + sizes[0] + 2 * sizes[-1]) + 20
     if registers > REGISTERS:
         return None
     ticks = n * (3.2 * parameters + 12 * units + 25) + 13 * parameters
     return Layout(1, 64, _blocks(registers, 64), True, False, ticks * (1 + double))
 
 
-def _together(sizes, parts: list[int], n: int, adam: bool, double: bool, lanes: int, whole: bool, apart: bool) -> Layout | None:
+def _together(
+    sizes, parts: list[int], n: int, adam: bool, double: bool, kept: int, lanes: int, whole: bool, apart: bool
+) -> Layout | None:
     """More lanes: weights in shared memory, the moments there too if `apart`, a point's activations in registers."""
     parameters, units, widest = sum(parts), sum(sizes[1:]), max(sizes)
     slots, rounds = sum(-(-part // lanes) for part in parts), -(-n // lanes)
     if whole and rounds == 1:
         return None
-    held = units + sizes[0] + 2 * widest + (parameters if whole else slots) + (2 * slots if adam and not apart else 0)
+    held = units + kept + sizes[0] + 2 * widest + (parameters if whole else slots) + (2 * slots if adam and not apart else 0)
     registers = (1 + double) * held + 30
     room = ((parameters + 27) // 32 * 32 + 4) * (3 if apart else 1) * 4 * (1 + double)
     threads = 64 if 64 // lanes * room <= MEMORY else 32

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from ..training.losses import divisor
-from ..training.problem import Problem
+from ..training.problem import IN_KERNELS, Problem
 from ._fused_kernel import LANES, POINTS, train_blocks
 
 
@@ -37,8 +37,9 @@ class FusedEngine:
         self.rate = side_by_side(problem.rate.numpy())
         self.loss = np.zeros_like(self.rate)
         self.stop = np.full(self.rate.shape, -1)
-        self.goal = real(problem.net.leak), real(-np.inf if problem.until is None else problem.until), problem.until is not None
-        self.kind = problem.loss == "bce", problem.loss == "cross_entropy", problem.optimizer == "adam"
+        self.goal = real(problem.leak), real(-np.inf if problem.until is None else problem.until), problem.until is not None
+        activation = IN_KERNELS.index(problem.net.activation)
+        self.kind = problem.loss == "bce", problem.loss == "cross_entropy", problem.optimizer == "adam", activation
 
     def advance(self, count: int) -> list[Tensor]:
         """Go through `count` epochs more; the losses `(B,)` at the marked ones among them."""

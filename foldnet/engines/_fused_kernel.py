@@ -15,13 +15,15 @@ import numpy as np
 
 from .._compiled import compiled
 from ..training.adam import BETAS, EPSILON
-from ._fused_math import exp, log1p
+from ._fused_math import erfc, exp, log1p, sine_and_cosine
 
 LANES = 64
 POINTS = 4
 # A row of activations: POINTS points of LANES networks; L1, L2, L3 are where its second, third and fourth point start.
 ROW = POINTS * LANES
 L1, L2, L3 = LANES, 2 * LANES, 3 * LANES
+# Places in `IN_KERNELS`; the sine is the last.
+RELU, TANH, ABS, GELU = range(4)
 
 
 # ---- one layer, POINTS points, LANES networks --------------------------------------------------------------------------
@@ -78,10 +80,32 @@ def affine(above, top, theta, start, below, bottom, fan_in, fan_out):
 
 
 @compiled
-def activate(z, leak):
-    """The leaky ReLU, in place."""
-    for q in range(z.size):
-        z[q] = z[q] if z[q] > 0 else leak * z[q]
+def activate(z, slope, activation, leak):
+    """The activation, in place; slopes that cannot be read off its values go to `slope`."""
+    real = z.dtype.type
+    zero, half, one, two = real(0), real(0.5), real(1), real(2)
+    if activation == RELU:
+        for q in range(z.size):
+            z[q] = z[q] if z[q] > 0 else leak * z[q]
+    elif activation == TANH:
+        for q in range(z.size):
+            e = exp(-two * abs(z[q]))
+            size = (one - e) / (one + e)
+            z[q] = size if z[q] > zero else -size
+    elif activation == ABS:
+        for q in range(z.size):
+            slope[q] = one if z[q] > zero else (-one if z[q] < zero else zero)
+            z[q] = abs(z[q])
+    elif activation == GELU:
+        for q in range(z.size):
+            e = exp(-half * z[q] * z[q])
+            above = half * erfc(real(math.sqrt(0.5)) * abs(z[q]), e)
+            share = one - above if z[q] > zero else above
+            slope[q] = share + z[q] * real(math.sqrt(0.5 / math.pi)) * e
+            z[q] = z[q] * share
+    else:
+        for q in range(z.size):
+            z[q], slope[q] = sine_and_cosine(z[q])
 
 
 @compiled
@@ -110,8 +134,8 @@ def collect(gradient, start, delta, top, below, bottom, fan_in, fan_out):
 
 
 @compiled
-def descend(delta, top, bottom, theta, start, hidden, leak, fan_in, fan_out):
-    """Rows `bottom + i` of `delta` from the rows `top + j` one layer above: through the weights, then through the ReLU."""
+def descend(delta, top, bottom, theta, start, hidden, slopes, activation, leak, fan_in, fan_out):
+    """Rows `bottom + i` of `delta` from the rows `top + j` one layer above: through the weights, then through the activation."""
     for i in range(fan_in):
         d = rows(delta, bottom + i, 1, ROW)
         h = rows(hidden, bottom + i, 1, ROW)
@@ -125,8 +149,16 @@ def descend(delta, top, bottom, theta, start, hidden, leak, fan_in, fan_out):
                 d[t + L1] += w[t] * above[t + L1]
                 d[t + L2] += w[t] * above[t + L2]
                 d[t + L3] += w[t] * above[t + L3]
-        for q in range(ROW):
-            d[q] = d[q] if h[q] > 0 else leak * d[q]
+        if activation == RELU:
+            for q in range(ROW):
+                d[q] = d[q] if h[q] > 0 else leak * d[q]
+        elif activation == TANH:
+            for q in range(ROW):
+                d[q] = d[q] - d[q] * h[q] * h[q]
+        else:
+            s = rows(slopes, bottom + i, 1, ROW)
+            for q in range(ROW):
+                d[q] = d[q] * s[q]
 
 
 # ---- loss and update ---------------------------------------------------------------------------------------------------
@@ -254,16 +286,17 @@ def train_blocks(blocks, sizes, units, thetas, firsts, seconds, x, y, weight, ra
 
     `units` counts hidden units and outputs. The block is the first axis of the arrays; `x` and `y` are `(blocks or 1, groups,
     width * ROW)`, `weight` `(groups, POINTS)`. `goal` is leak, loss to stop at, whether there is one; `kind` is whether the loss
-    is binary cross-entropy, whether it is that of a softmax, whether the optimizer is Adam; `when` is first epoch, how many,
-    marked every, last epoch.
+    is binary cross-entropy, whether it is that of a softmax, whether the optimizer is Adam, and the activation; `when` is first
+    epoch, how many, marked every, last epoch.
     """
     leak, until, wants_loss = goal
-    bce, softmax, use_adam = kind
+    bce, softmax, use_adam, activation = kind
     now, count, every, final = when
     depth = sizes.size - 1
     gradient = np.empty_like(thetas[0])
     hidden = np.empty(units * ROW, thetas.dtype)
     delta = np.empty(units * ROW, thetas.dtype)
+    slopes = np.empty(units * ROW if activation > TANH else 0, thetas.dtype)
     for block in blocks:
         theta, rate, loss, history = thetas[block], rates[block], losses[block], histories[block]
         points, targets = x[block % len(x)], y[block % len(y)]
@@ -280,7 +313,8 @@ def train_blocks(blocks, sizes, units, thetas, firsts, seconds, x, y, weight, ra
                     fan_in, fan_out = sizes[layer], sizes[layer + 1]
                     affine(hidden, top, theta, start, points[group] if layer == 0 else hidden, bottom, fan_in, fan_out)
                     if layer < depth - 1:
-                        activate(rows(hidden, top, fan_out, ROW), leak)
+                        kept = rows(slopes, top, fan_out, ROW) if activation > TANH else slopes
+                        activate(rows(hidden, top, fan_out, ROW), kept, activation, leak)
                         start += (fan_in + 1) * fan_out
                         bottom, top = top, top + fan_out
                 if softmax:
@@ -293,7 +327,7 @@ def train_blocks(blocks, sizes, units, thetas, firsts, seconds, x, y, weight, ra
                     fan_in, fan_out = sizes[layer], sizes[layer + 1]
                     collect(gradient, start, delta, top, points[group] if layer == 0 else hidden, bottom, fan_in, fan_out)
                     if layer > 0:
-                        descend(delta, top, bottom, theta, start, hidden, leak, fan_in, fan_out)
+                        descend(delta, top, bottom, theta, start, hidden, slopes, activation, leak, fan_in, fan_out)
                         start -= (sizes[layer - 1] + 1) * fan_in
                         bottom, top = (bottom - sizes[layer - 1] if layer > 1 else 0), bottom
             if marked:

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from .._checks import one_of
-from ..training.problem import Problem
+from ..training.problem import IN_KERNELS, Problem
 from ._cuda_plan import best_layout, epoch_time
 
 ENGINES = ("auto", "torch", "fused", "cuda")
@@ -45,7 +45,10 @@ class Engine(Protocol):
 
 
 def engine_for(problem: Problem, name: str = "auto") -> Engine:
-    """The engine asked for, ready to train; "auto" takes fused on a CPU and cuda on a GPU where they can run and pay."""
+    """The engine that is asked for by name, ready to train this problem.
+
+    "auto" takes fused on a CPU and cuda on a GPU where they can run and pay.
+    """
     one_of("engine", name, ENGINES)
     if name == "auto":
         if _fused_obstacle(problem) is None and _fused_pays(problem):
@@ -109,6 +112,8 @@ def _obstacle(problem: Problem, device: str) -> str | None:
         return f"the network is on {problem.theta.device}"
     if problem.theta.dtype not in (torch.float32, torch.float64):
         return f"the network is {problem.theta.dtype}"
+    if problem.net.activation not in IN_KERNELS:
+        return f"the activation is {problem.net.activation}"
     return "until is a function" if callable(problem.until) else None
 
 

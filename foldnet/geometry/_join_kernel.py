@@ -194,6 +194,7 @@ def number(count, names, border, old_vertices, old_ends):
     return same, double, begin, second
 
 
+# The arrays of the part and of the whole one by one, as in `draw`: a record of views would be made anew for each part.
 @compiled
 def place(
     xy, values, start, corner, side, ends, line, beside, bits, vertex, edge, own, before, face, frame, old_line,

@@ -10,6 +10,7 @@ from ._join_kernel import borders, cut_out, join
 from ._region_kernel import NONE, ONE, changes, roomy, split_faces, weigh
 
 
+# The arrays of a sheet and of a layer one by one: a record would be passed as all its arrays, at each call (see `_split`).
 @compiled
 def draw(
     first, last, frame, xy, below, start, corner, side, ends, lines, beside, bits,

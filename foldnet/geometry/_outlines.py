@@ -7,12 +7,22 @@ from itertools import pairwise
 
 import numpy as np
 
+SQUARE = ((-1.0, -1.0), (1.0, -1.0), (1.0, 1.0), (-1.0, 1.0))
+
 
 def convex(window) -> np.ndarray:
-    """A convex polygon `(m, 2)` with its corners counter-clockwise; clockwise ones are turned round, all else is refused."""
+    """The corners `(m, 2)` of a window, counter-clockwise: of a convex polygon, of a box, or of the square of a number."""
     corners = np.array(window, dtype=np.float64)
+    if corners.ndim == 0:
+        corners = np.array([(-corners, corners)] * 2)
+    if corners.shape == (2, 2):
+        (x0, x1), (y0, y1) = corners
+        if not (x0 < x1 and y0 < y1):
+            raise ValueError(f"a window is not empty; this one is {window!r}")
+        corners = np.array([(x0, y0), (x1, y0), (x1, y1), (x0, y1)])
     if corners.ndim != 2 or corners.shape[1] != 2 or len(corners) < 3 or not np.isfinite(corners).all():
-        raise ValueError(f"a window is a convex polygon, at least three finite corners (m, 2); got shape {corners.shape}")
+        what = "a positive number, a box ((x0, x1), (y0, y1)), or a convex polygon: at least three finite corners (m, 2)"
+        raise ValueError(f"a window is {what}; got {window!r:.100}")
     points = [complex(x, y) for x, y in corners.tolist()]  # plain numbers: a window has few corners
     way = [b - a for a, b in pairwise([*points, points[0]])]
     scale = max(*map(abs, way), 1e-300)

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
+AT_ONCE = 8000  # faces times lines that plain Python cuts while nothing is compiled: some tenths of a second
 NOISE = 1e-12  # a value smaller than this, relative to the terms it is summed from, is zero
 FACES, LEAST, PARTS = 256, 8, 32  # faces times layers to be drawn that make a part; as many parts at least, at most
 FOLDED = "lines of this network lie closer together than float64 can tell: take another window"
@@ -62,8 +63,11 @@ class Drawing:
 
         More than `most` faces are an OverflowError.
         """
+        from .._plain import plain, ready
         from ._layer_kernel import draw
 
+        if len(self.sheets) == 1 and len(self.sheets[0].bits) * len(bias) <= AT_ONCE and not ready(draw):
+            draw = plain(draw)
         done: list[int] = []
         above = (np.zeros((0, len(bias))), np.zeros(0)) if above is None else above
         layers = [a if a.ndim < 2 else np.ascontiguousarray(a.T) for a in (weight, bias, *above)]

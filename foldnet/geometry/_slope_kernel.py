@@ -13,6 +13,7 @@ from .._compiled import compiled, ones
 VECTORS = 8, 4  # how a sum is cut: the compiler makes long vectors of what registers there are, and three quarters waste none
 
 
+# One function with others inside: what they write goes into one block of machine code, and a sum stays in its registers.
 @intrinsic
 def gather(
     typingctx, rows, lanes, source, begin, target, end, vectors, vector, factors, factor, row, at, part, parts, moves

@@ -47,6 +47,50 @@ def least_squares(source: Tensor, target: Tensor) -> Tensor:
     return torch.cholesky_solve(a.T @ b, torch.linalg.cholesky(gram))
 
 
+def compress(net: ReLUNet | ConvNet, x: Tensor, k: int, at: Tensor | None = None, seed: int = 0) -> Tensor:
+    """What a network says with `k` affine maps for each output, `(m, out)`: how many does it need? The largest is the class.
+
+    The maps of an output are the centres of k-means of those that it has at the points `x` `(n, in)`; at each of the points `at`
+    `(m, in)`, by default the same, the one nearest to its own is taken. The clusters of output j begin with rows that are drawn
+    with `seed` + j. (S2-alg-compress)
+    """
+    if net.batch_shape:
+        raise ValueError(f"one network at a time is compressed; got {net}")
+    maps = coefficients(net, x)
+    asked, at = (maps, x) if at is None else (coefficients(net, at), at)
+    centres = [kmeans(rows, k, seed=seed + j)[0] for j, rows in enumerate(maps)]
+    near = torch.stack([middle[nearest(rows, middle)] for rows, middle in zip(asked, centres)])
+    return values(near, net.points(at)).T
+
+
+def values(rows: Tensor, x: Tensor) -> Tensor:
+    """What rows of coefficients `(*, n, in + 1)` say at their own points `(n, in)`: `(*, n)`."""
+    return (rows[..., :-1] * x).sum(-1) + rows[..., -1]
+
+
+def kmeans(rows: Tensor, k: int, steps: int = 10, seed: int = 0) -> tuple[Tensor, Tensor]:
+    """Lloyd's k-means from `k` different rows drawn at random: centres `(k, d)` and the cluster of each row, `(n,)`.
+
+    A centre that loses all its rows stays where it is.
+
+    `steps`: how often the centres move.
+    """
+    if not 1 <= k <= len(rows):
+        raise ValueError(f"k-means needs between 1 and {len(rows)} clusters for as many rows; got {k}")
+    draw = torch.randperm(len(rows), generator=torch.Generator().manual_seed(seed))[:k]
+    centres = rows[draw.to(rows.device)]
+    for _ in range(steps if k > 1 else 1):
+        member = torch.nn.functional.one_hot(nearest(rows, centres), k).to(rows.dtype)
+        count = member.sum(0).unsqueeze(-1)
+        centres = torch.where(count > 0, member.T @ rows / count.clamp(min=1), centres)
+    return centres, nearest(rows, centres)
+
+
+def nearest(rows: Tensor, centres: Tensor) -> Tensor:
+    """The number of the nearest of the `centres`, `(k, d)`, for each row, `(n,)`."""
+    return (centres.square().sum(-1) - 2 * rows @ centres.T).argmin(-1)
+
+
 def cka(x: Tensor, y: Tensor, centred: bool = True) -> Tensor:
     """Linear centred kernel alignment (S2-eq-7.7) of what two networks hold at the same n points, a number from 0 to 1.
 

@@ -163,7 +163,7 @@ class ConvNet:
         cls, channels: Sequence[int], outputs: int = 10, input_shape=(3, 32, 32), relu_first: bool = False, batch=(),
         seed: int = 0, dtype=torch.float64,
     ) -> ConvNet:  # fmt: skip
-        """Random networks, uniform on +-1/sqrt(fan-in) as torch starts them; on every machine the same for a given seed."""
+        """Random networks, uniform on +-1/sqrt(fan-in) as torch starts them; the same on every machine for one seed and dtype."""
         batch, rng = (batch,) if isinstance(batch, int) else tuple(batch), np.random.default_rng(seed)
         (before, *sides), parts = input_shape, []
         for shape in [(c, SIDE, SIDE) for c in channels] + [(outputs, *(s >> len(channels) for s in sides))]:

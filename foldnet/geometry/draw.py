@@ -52,17 +52,18 @@ def draw(c: Complex, ax, faces="pattern", layers: bool = True, boundary: bool = 
 
 
 def zero_set(c: Complex, layer: int, neuron: int | None = None) -> list[np.ndarray]:
-    """The zero set of a layer, or of one neuron, in the window, as polylines `(k, 2)`; a line drawn by two is the first one's.
+    """The zero set of a layer, or of one neuron, in the window of the complex c, as polylines `(k, 2)`.
 
-    `layer` and `neuron` count from 0; without a neuron it is the whole layer's.
+    `layer` and `neuron` count from 0; without a neuron it is the whole layer's. A line drawn by two is the first one's.
     """
     mine = (c.layer == layer) if neuron is None else (c.layer == layer) & (c.neuron == neuron)
     return [c.vertices[chain] for chain in chains(c.edges[mine])]
 
 
 def face_colours(c: Complex, by="pattern", strength: float = 0.28) -> np.ndarray:
-    """A colour for each face, `(F, 3)`, by its pattern, its slope (hue: where it points, tone: how steep) or its output.
+    """A colour for each face of the complex c, `(F, 3)`, by its pattern, its slope or its output.
 
+    Of a slope, the hue says where it points and the tone how steep it is.
     `by`: "pattern", "map" or "output", or the colours themselves, which are checked.
     `strength`: how far a colour goes from paper white, 0, to its full tone, 1.
     By pattern, a face keeps its colour as long as it lives, and faces on two sides of one neuron's crease never share one.

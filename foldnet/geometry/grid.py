@@ -23,8 +23,7 @@ import torch
 from torch import Tensor, nn
 
 from ..nets import ReLUNet
-from ._outlines import convex
-from .regions import SQUARE
+from ._outlines import SQUARE, convex
 
 AT_ONCE = 1 << 16  # points that go through the network at once
 TRIED = 1024  # points at which it is tried whether a module is affine where its pattern is the same
@@ -54,7 +53,7 @@ def on_grid(net: ReLUNet | nn.Module | Callable, window=SQUARE, points: int = 50
     MaxPool modules take. It is looked at in evaluation mode and left as it was. A warning tells where it is not affine on
     points with the same pattern, since it bends elsewhere too. Any other function says itself what the pattern is, from points
     `(n, 2)` to rows `(n, k)` of whole numbers or truth values.
-    `window`: the corners of a convex polygon `(m, 2)`.
+    `window`: a number r for the square from -r to r, a box ((x0, x1), (y0, y1)), or the corners of a convex polygon (m, 2).
     `points`: how many there are on each side of the rectangle around it.
     """
     corners, code = convex(window), _code(net)

@@ -33,7 +33,10 @@ def corners(loop: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def most_cells(lines: int, dimension: int = 2) -> int:
-    """The most cells that so many hyperplanes make (Zaslavsky): as many as one layer can have."""
+    """The most cells that so many lines make in the plane, or hyperplanes in a space of this dimension: those of one layer.
+
+    (Zaslavsky)
+    """
     return sum(comb(lines, k) for k in range(dimension + 1))
 
 

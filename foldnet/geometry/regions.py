@@ -16,19 +16,18 @@ import numpy as np
 import torch
 
 from ..nets import ReLUNet
-from ._outlines import chains, convex
+from ._outlines import SQUARE, chains, convex
 from ._sheet import NOISE, Drawing, Sheet
 from .complex import Complex
 
-SQUARE = ((-1.0, -1.0), (1.0, -1.0), (1.0, 1.0), (-1.0, 1.0))
 MOST_FACES = 2_000_000
 
 
 def regions(net: ReLUNet, window=SQUARE, most: int = MOST_FACES, threads: int | None = None) -> Complex:
-    """The complex of one network of two inputs in a convex window `(m, 2)`, exactly: every activation pattern once.
+    """The complex of one network of two inputs in a convex window, exactly: every activation pattern once.
 
     `net`: one network of two inputs; `on_plane` makes one of a slice through more inputs.
-    `window`: the corners of a convex polygon, in order.
+    `window`: a number r for the square from -r to r, a box ((x0, x1), (y0, y1)), or the corners of a convex polygon (m, 2).
     `most`: more faces are refused.
     `threads`: how many work, as many as torch has where it is None; the result does not depend on it.
     Computed in float64. Memory is about 8 bytes for each face and neuron of the widest layer, three times over. The first call
@@ -116,7 +115,7 @@ def on_plane(net: ReLUNet, origin, axes) -> ReLUNet:
 
 
 def plane_through(a, b, c) -> tuple[np.ndarray, np.ndarray]:
-    """Origin and two orthonormal axes of the plane through three points `(in,)`: a lies at (0, 0), b on the first axis."""
+    """Origin and two orthonormal axes of the plane through points a, b, c `(in,)`: a lies at (0, 0), b on the first axis."""
     a, b, c = (np.asarray(p, dtype=np.float64).reshape(-1) for p in (a, b, c))
     if not a.shape == b.shape == c.shape or not np.isfinite([a, b, c]).all():
         raise ValueError(f"three finite points of one space are needed; got sizes {a.size}, {b.size} and {c.size}")

@@ -200,7 +200,7 @@ def _on_parts(own: Row, sides: tuple[Row, ...], maps: list[Row]) -> Iterator[lis
 
 
 def max_min_at(lists: Iterable[Iterable[Row]], x) -> Fraction:
-    """The value at a point of a maximum of minima, as `max_min` gives it, exactly."""
+    """The value at a point of a maximum of minima, the lists that `max_min` gives, exactly."""
     return max(min(at(row, x) for row in rows) for rows in lists)
 
 

@@ -39,7 +39,7 @@ class Amplitude:
     start: Tensor
 
 
-def _line_search(loss_of: Callable[[Tensor], Tensor], zero: Tensor, least=2.0**-14, most=2.0**10, refine: int = 20) -> Amplitude:
+def line_search(loss_of: Callable[[Tensor], Tensor], zero: Tensor, least=2.0**-14, most=2.0**10, refine: int = 20) -> Amplitude:
     """The amplitude between 0 and twice `most` with the smallest loss, for each network by itself; the same on every call.
 
     `loss_of` maps amplitudes `(*batch,)` to losses `(*batch,)`; `zero` are zeros of that shape. First `least`, doubled up to
@@ -109,4 +109,4 @@ def best_amplitude(
             here = here + net.activate(reads * g**split) @ (new.outgoing * g ** (1 - split)).mT
         return point_losses(onward(net, layer + 1, here), y, loss).mean(-1)
 
-    return _line_search(loss_of, torch.zeros(net.batch_shape, dtype=net.dtype, device=net.device), **search)
+    return line_search(loss_of, torch.zeros(net.batch_shape, dtype=net.dtype, device=net.device), **search)

@@ -57,7 +57,7 @@ class Update:
 
     @classmethod
     def zero(cls, inputs: Tensor, goal: Tensor) -> Update:
-        """The layer of `best_update` left as it is."""
+        """No change of a layer that reads `inputs`; the shape of `goal` is that of what the layer gives."""
         batch, out = goal.shape[:-2], goal.shape[-1]
         return cls(goal.new_zeros(*batch, out, inputs.shape[-1]), goal.new_zeros(*batch, out), inputs, goal.new_zeros(batch))
 

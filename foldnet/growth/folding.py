@@ -50,12 +50,12 @@ class Fold:
 
 
 def grow(net: ReLUNet, found: Fold) -> ReLUNet:
-    """The network (or batch) with the neuron of a fold added to its hidden layer."""
+    """The network, or batch of them, whose hidden layer has one neuron more: that of the fold `found`."""
     return widen(net, 0, found.incoming, found.bias, found.outgoing)
 
 
 @torch.no_grad()
-def fold(net, x, y, seed: int = 0, size: float = 0.1, angle: float = np.pi / 4, clusters: int = 5) -> Fold:
+def fold(net, x, y, seed: int = 0, size: float = 0.1, angle: float | None = np.pi / 4, clusters: int = 5) -> Fold:
     """The neuron that folds the boundary behind a typical mistake, for one shallow network or each of a batch.
 
     `x`, `y`: points `(n, in)` or `(*batch, n, in)`, and labels as in `typical_mistake`.
@@ -63,15 +63,16 @@ def fold(net, x, y, seed: int = 0, size: float = 0.1, angle: float = np.pi / 4, 
     `size`: the outgoing weights raise the true class and lower the predicted one, so little that no output changes by more than
     this on the data; 0 changes nothing.
     `angle`: the neuron's weights point this far away from the normal w towards u, on the side of x_t. They are as long as the
-    old ones on average; the bias puts the neuron's zero on x_f.
+    old ones on average; the bias puts the neuron's zero on x_f. None takes the angle, of all those on this side, at which the
+    gradient at the new neuron is longest (S0-find-milestone-constrained).
 
     Two fallbacks: without a mistake, the instance of the highest loss is folded against its strongest rival; without a normal (a
     dead layer, a flat segment), the nearest instance of the predicted class shows the way.
     """
     if len(net.weights) != 2 or net.sizes[0] < 2:
         raise ValueError(f"a fold needs one hidden layer and at least two inputs; got a {net}")
-    if not (0 <= size < np.inf and 0 < angle < np.pi / 2):
-        raise ValueError(f"size is at least 0 and angle between 0 and pi/2; got {size} and {angle}")
+    if not (0 <= size < np.inf and (angle is None or 0 < angle < np.pi / 2)):
+        raise ValueError(f"size is at least 0 and angle between 0 and pi/2, or None; got {size} and {angle}")
     batch, count = net.batch_shape, int(np.prod(net.batch_shape))
     flat = net if batch else _batch_of_one(net)
     flat = flat.with_vector(flat.vector().reshape(count, -1))
@@ -81,7 +82,7 @@ def fold(net, x, y, seed: int = 0, size: float = 0.1, angle: float = np.pi / 4, 
     return _reshaped(_fold(flat, x, y, seed, size, angle, clusters), batch)
 
 
-def _fold(nets, x: Tensor, y: Tensor, seed: int, size: float, angle: float, clusters: int) -> Fold:
+def _fold(nets, x: Tensor, y: Tensor, seed: int, size: float, angle: float | None, clusters: int) -> Fold:
     row = torch.arange(len(x), device=x.device)
     chosen = torch.tensor([_instance(nets[i], x[i], y[i], clusters, seed) for i in range(len(x))], device=x.device)
     at, true = x[row, chosen], y[row, chosen]
@@ -102,12 +103,18 @@ def _fold(nets, x: Tensor, y: Tensor, seed: int, size: float, angle: float, clus
     along = _along(nets, x, y, point, normal, push, seed)
     side = ((normal * at).sum(-1) + offset).sign()
     across = normal / normal.norm(dim=-1, keepdim=True) * side.where(side != 0, 1.0).unsqueeze(-1)
-    # of the two ways to turn, the one with the larger gradient at the new neuron
-    ways = torch.stack([np.cos(angle) * across + sign * np.sin(angle) * along for sign in (1, -1)])
-    strength = torch.stack([_gradient(nets, x, y, point, way, push).norm(dim=-1) for way in ways])
-    better = strength.argmax(0)
-    along = along * torch.where(better == 0, 1.0, -1.0).unsqueeze(-1).to(x.dtype)
-    incoming = scale.unsqueeze(-1) * ways[better, row]
+    pull = (_loss_gradient(nets, x, y) * push.unsqueeze(1)).sum(-1)
+    # of the ways to turn, the one with the larger gradient at the new neuron
+    if angle is None:
+        turns = _steps(x, point, across, along)
+        turns = torch.stack([turns.cos(), turns.sin()], -1)
+    else:
+        turns = torch.tensor([[[np.cos(angle), sign * np.sin(angle)]] for sign in (1, -1)]).to(x).expand(2, len(x), 2)
+    way = lambda turn: turn[:, :1] * across + turn[:, 1:] * along  # noqa: E731
+    strength = torch.stack([_gradient(nets.leak, x, point, way(turn), pull).norm(dim=-1) for turn in turns])
+    turn = turns[strength.argmax(0), row]
+    incoming = scale.unsqueeze(-1) * way(turn)
+    along = along * torch.where(turn[:, 1:] < 0, -1.0, 1.0).to(x.dtype)
     bias = -(incoming * point).sum(-1)
     reach = nets.activate(((x - point.unsqueeze(1)) @ incoming.unsqueeze(-1)).squeeze(-1)).abs().amax(-1)
     outgoing = push * (size / reach.where(reach > 0, 1.0)).unsqueeze(-1)
@@ -143,10 +150,19 @@ def _way_out(x: Tensor, y: Tensor, at: Tensor, predicted: Tensor, seed: int) -> 
     return step / step.norm(dim=-1, keepdim=True), at - step / 2
 
 
-def _gradient(nets, x: Tensor, y: Tensor, point: Tensor, way: Tensor, push: Tensor) -> Tensor:
+def _steps(x: Tensor, point: Tensor, across: Tensor, along: Tensor) -> Tensor:
+    """An angle from each step of the staircase, `(n + 1, B)`: between two of them an instance changes its side of the neuron."""
+    here = x - point.unsqueeze(1)
+    a, b = ((here * way.unsqueeze(1)).sum(-1) for way in (across, along))
+    turns = torch.atan2(-a * torch.where(b < 0, -1.0, 1.0).to(a), b.abs()).sort(-1).values
+    end = torch.full_like(turns[:, :1], np.pi / 2)
+    edges = torch.cat([-end, turns, end], -1)
+    return ((edges[:, 1:] + edges[:, :-1]) / 2).T
+
+
+def _gradient(leak: float, x: Tensor, point: Tensor, way: Tensor, pull: Tensor) -> Tensor:
     """Minus the gradient of the mean loss for weights and bias of a neuron along `way` through the fold point, `(B, in + 1)`."""
-    pull = (_loss_gradient(nets, x, y) * push.unsqueeze(1)).sum(-1)
-    slope = torch.where(((x - point.unsqueeze(1)) * way.unsqueeze(1)).sum(-1) > 0, 1.0, nets.leak).to(pull)
+    slope = torch.where(((x - point.unsqueeze(1)) * way.unsqueeze(1)).sum(-1) > 0, 1.0, leak).to(pull)
     ones = torch.ones_like(x[..., :1])
     return -((pull * slope).unsqueeze(-1) * torch.cat([x, ones], -1)).mean(1)
 

@@ -20,13 +20,14 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
 from .._checks import finite
 from ..nets import Network
+from ..training.losses import point_losses
 from ..training.problem import checked_data
 from ._passes import affine, around, goal_at, layer_reads, tall_svd
 from .expressivity import Update, best_update
@@ -42,7 +43,7 @@ class NewNeurons:
 
     `incoming` `(k, in)`, `bias` `(k,)`, `outgoing` `(out, k)`: what `widen` takes.
     `singular_values` `(r,)`: all lambda_k; the first k neurons reduce the mean squared misfit by the sum of their squares.
-    `rank` `()`: how many neurons are of use; the others are 0.
+    `rank` `()`: how many neurons are of use, and above the threshold where one is given; the others are 0.
     `gain` `()`: how fast the mean loss falls, at first order in the amplitude, when the neurons alone are added and the old
     weights stay. It may be negative where the neurons count on a move of the old weights, as with `old="first"`.
     `update`: the move of the old weights of the next layer that the neurons count on, with a gain of its own; 0 if they are kept.
@@ -65,7 +66,8 @@ class NewNeurons:
 def second_moment(net: Network, layer: int, x, tolerance: float | None = None) -> SecondMoment:
     """The factored second moment S of what hidden layer `layer` (0 is the first) reads, to pass as `moment=` again and again.
 
-    That of layer 0 is a property of the points alone, so it stays valid while the network grows.
+    That of layer 0 is a property of the points alone, so it stays valid while the network grows. `tolerance` as in
+    `SecondMoment.of`.
     """
     _hidden(net, layer)
     return SecondMoment.of(layer_reads(net, layer, net.points(x).detach()), tolerance)
@@ -81,6 +83,7 @@ def optimal_neurons(
     moment: SecondMoment | None = None,
     old: str = "first",
     signs: bool = True,
+    threshold: float = 0.0,
 ) -> NewNeurons:
     """The k neurons of hidden layer `layer` (0 is the first) that come closest to what the next layer asks for, at first order.
 
@@ -97,15 +100,18 @@ def optimal_neurons(
     the linear theory predicts for slope 1. False saves this pass over the points: each neuron's largest outgoing weight is
     positive, and `gain` is what the linear theory promises of the goal that the old weights leave, (a + b) / 2 times the sum of
     the squared singular values.
+    `threshold`: of these neurons only those are added whose lambda_k^2, times the mean loss of the network, is above it.
 
-    (S1-prop-3.2-solution, S1-cor-1-dW)
+    (S1-prop-3.2-solution, S1-cor-1-dW, S1-def-K-update)
     """
     with torch.no_grad():
-        return _optimal(net, layer, x, y, k, loss, moment, old, signs)
+        return _optimal(net, layer, x, y, k, loss, moment, old, signs, threshold)
 
 
-def _optimal(net, layer, x, y, k, loss, moment, old, signs) -> NewNeurons:
+def _optimal(net, layer, x, y, k, loss, moment, old, signs, threshold) -> NewNeurons:
     _hidden(net, layer)
+    if not threshold >= 0:
+        raise ValueError(f"a threshold is at least 0; got {threshold}")
     if k is not None and (int(k) != k or k < 1):
         raise ValueError(f"k is a whole number of neurons, at least 1, or None for all of use; got {k!r}")
     if old not in OLD:
@@ -115,33 +121,58 @@ def _optimal(net, layer, x, y, k, loss, moment, old, signs) -> NewNeurons:
     if moment is not None and moment.inputs != below.shape[-1]:
         raise ValueError(f"layer {layer} of a {net} reads {below.shape[-1]} inputs; the second moment given has {moment.inputs}")
     goal, n = goal_at(net, layer + 1, z, y, loss), x.shape[-2]
+    least = (threshold / point_losses(net(x), y, loss).mean(-1)).sqrt() if threshold else 0.0
     del z  # its memory serves the next large tensor
     update = Update.zero(here, goal) if old == "kept" else best_update(here, goal)
     target = goal if old == "kept" else update.rest(goal)
-    asked = cross_products(below, target) / n
-    if not asked.isfinite().all():
-        finite(points=x, targets=y, desired_updates=goal, products=asked)
     if old == "jointly":
         moment = _apart(below, here)
-    elif moment is None:
-        moment = SecondMoment.of(below)
-    size = torch.linalg.vector_norm(goal, dim=(-2, -1)) / n**0.5
-    alpha, omega, singular, rank = _best(moment, asked, size, k)
-    sign, gain = _signs(net, below, alpha, omega, target, goal) if signs else _plain_signs(net, omega)
-    alpha, omega = alpha * sign.unsqueeze(-1), omega * sign.unsqueeze(-2)
+    new = nearest(below, target, goal, net.slopes_at_zero, update, k, moment, signs, least)
     if old == "jointly":
-        update = best_update(here, goal - affine(below, alpha[..., :-1], alpha[..., -1]) @ omega.mT)
-        update = Update(update.weights, update.bias, here, (update.move * goal).sum((-2, -1)) / n)
+        update = best_update(here, goal - affine(below, new.incoming, new.bias) @ new.outgoing.mT)
+        new = replace(new, update=Update(update.weights, update.bias, here, (update.move * goal).sum((-2, -1)) / n))
+    return new
+
+
+def nearest(
+    below: Tensor,
+    target: Tensor,
+    goal: Tensor,
+    slopes: tuple[float, float],
+    update: Update,
+    k: int | None = None,
+    moment: SecondMoment | None = None,
+    signs: bool = True,
+    least: Tensor | float = 0.0,
+) -> NewNeurons:
+    """The neurons that read `below` `(*batch, n, in)` and come nearest to `target` `(*batch, n, out)`, whatever reads them.
+
+    `goal`: what the target is a part of: what `update`, the move of the old weights, has left of it.
+    `slopes`: the activation's at 0, from the left and from the right.
+    `least`: the singular values, `(*batch,)`, that a neuron must be above.
+    `k`, `moment`, `signs`: as in `optimal_neurons`.
+    """
+    n = below.shape[-2]
+    asked = cross_products(below, target) / n
+    if not asked.isfinite().all():
+        finite(inputs=below, desired_updates=goal, products=asked)
+    moment = SecondMoment.of(below) if moment is None else moment
+    size = torch.linalg.vector_norm(goal, dim=(-2, -1)) / n**0.5
+    alpha, omega, singular, rank = _best(moment, asked, size, k, least)
+    sign, gain = _signs(slopes, below, alpha, omega, target, goal) if signs else _plain_signs(slopes, omega)
+    alpha, omega = alpha * sign.unsqueeze(-1), omega * sign.unsqueeze(-2)
     return NewNeurons(alpha[..., :-1], alpha[..., -1], omega, singular, rank, gain, update)
 
 
-def _best(moment: SecondMoment, asked: Tensor, size: Tensor, k: int | None) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+def _best(moment: SecondMoment, asked: Tensor, size: Tensor, k: int | None, least) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """The closed form: weights `(*batch, k, in + 1)` and `(*batch, out, k)` of the k best neurons, all singular values, the rank.
 
-    `asked` are the products B'V / n of inputs and target; what is less than a rounding error of `size` is of no use.
+    `asked` are the products B'V / n of inputs and target; what is less than a rounding error of `size` is of no use, and what is
+    not above `least` is not wanted.
     """
     directions, singular, v = tall_svd(moment.whiten(asked))
-    rank = (singular > torch.finfo(asked.dtype).eps ** 0.75 * size.unsqueeze(-1)).sum(-1)
+    least = torch.maximum(torch.finfo(asked.dtype).eps ** 0.75 * size, torch.as_tensor(least).to(size))
+    rank = (singular > least.unsqueeze(-1)).sum(-1)
     k = int(rank.max()) if k is None else min(k, int(rank.max()))
     useful = torch.arange(k, device=singular.device) < rank.unsqueeze(-1)
     root = (singular[..., :k] * useful).sqrt().unsqueeze(-2)
@@ -188,24 +219,24 @@ def _apart(below: Tensor, here: Tensor) -> SecondMoment:
     return SecondMoment(apart.whitening[..., :-1, :], apart.rank)
 
 
-def _signs(net, below, alpha, omega, target, goal) -> tuple[Tensor, Tensor]:
+def _signs(slopes, below, alpha, omega, target, goal) -> tuple[Tensor, Tensor]:
     """The better sign of each neuron `(*batch, k)` and the exact first-order gain of all of them `(*batch,)`."""
-    left, right = net.slopes_at_zero
+    left, right = slopes
     even, odd = (right - left) / 2, (right + left) / 2  # near 0 the activation is odd * z + even * |z|; a sign turns the second
     reads, asked = affine(below, alpha[..., :-1], alpha[..., -1]), goal @ omega
     if not even:
-        return _plain_signs(net, omega)[0], odd * (reads * asked).sum((-2, -1)) / goal.shape[-2]
+        return _plain_signs(slopes, omega)[0], odd * (reads * asked).sum((-2, -1)) / goal.shape[-2]
     size = reads.abs()
     sign = torch.where(even * (size * (target @ omega)).sum(-2) < 0, -1.0, 1.0).to(omega.dtype)
     gain = odd * (reads * asked).sum((-2, -1)) + even * (sign * (size * asked).sum(-2)).sum(-1)
     return sign, gain / goal.shape[-2]
 
 
-def _plain_signs(net: Network, omega: Tensor) -> tuple[Tensor, Tensor]:
+def _plain_signs(slopes: tuple[float, float], omega: Tensor) -> tuple[Tensor, Tensor]:
     """The sign that makes each neuron's largest outgoing weight positive, and the gain that the linear theory promises."""
     largest = omega.gather(-2, omega.abs().argmax(-2, keepdim=True)).squeeze(-2)
     singular = omega.square().sum(-2)
-    return torch.where(largest < 0, -1.0, 1.0).to(omega.dtype), sum(net.slopes_at_zero) / 2 * singular.square().sum(-1)
+    return torch.where(largest < 0, -1.0, 1.0).to(omega.dtype), sum(slopes) / 2 * singular.square().sum(-1)
 
 
 def _hidden(net: Network, layer: int) -> None:

@@ -1,4 +1,4 @@
-"""Networks with a smooth activation that vanishes at zero: what the theory of optimal neurons asks for.
+"""Networks with a named activation that is 0 at 0, such as tanh, GELU, |x| or the sine; most are smooth there, |x| is not.
 
 >>> from foldnet.growth.smooth import SmoothNet
 >>> SmoothNet.random((1, 4, 1), seed=0).activation
@@ -33,6 +33,8 @@ ACTIVATIONS = {
     "elu": _Activation(torch.nn.functional.elu, 1.0, 1.0),
     "gelu": _Activation(torch.nn.functional.gelu, 0.5, 0.5),
     "softplus": _Activation(lambda z: torch.logaddexp(z, torch.zeros_like(z)) - torch.log(torch.full_like(z, 2.0)), 0.5, 0.5),
+    "abs": _Activation(torch.abs, -1.0, 1.0),
+    "sine": _Activation(torch.sin, 1.0, 1.0),
     "hardtanh": _Activation(torch.nn.functional.hardtanh, 1.0, 1.0),
     "identity": _Activation(lambda z: z, 1.0, 1.0),
 }
@@ -42,11 +44,11 @@ ACTIVATIONS = {
 class SmoothNet(Network):
     """A fully connected network with a named activation, or a batch of them.
 
-    It has what every `Network` has, and not `pattern`, `jacobian` and `to_sequential` of a `ReLUNet`. `fit` does not train it;
-    `growth.minibatches.Training` does.
+    It has what every `Network` has, and not `pattern`, `jacobian` and `to_sequential` of a `ReLUNet`. `fit` and
+    `growth.minibatches.Training` train it; tanh, |x|, GELU and the sine have kernels of their own.
 
     `activation` is a key of `ACTIVATIONS`: functions with value 0 at 0. `"softplus"` is shifted by log 2 to pass through
-    0; `"selu"` has two slopes at 0, 1.758 on the left and 1.051 on the right.
+    0; `"selu"` has two slopes at 0, 1.758 on the left and 1.051 on the right, and `"abs"`, |x|, has -1 and 1.
     """
 
     activation: str = "tanh"
@@ -70,5 +72,5 @@ class SmoothNet(Network):
     def random(
         cls, sizes: Sequence[int], batch=(), init: str = "torch", activation: str = "tanh", seed: int = 0, dtype=torch.float64
     ) -> SmoothNet:
-        """Random networks with the weights of `ReLUNet.random` for the same sizes, batch, init and seed."""
+        """Random networks with the weights of `ReLUNet.random` for the same sizes, batch, init, seed and dtype."""
         return cls(*cls._draw(sizes, batch, init, seed, dtype), activation)

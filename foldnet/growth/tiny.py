@@ -26,6 +26,7 @@ from .expressivity import Update, best_update, desired_update, layer_inputs
 from .minibatches import Training
 from .moments import SecondMoment
 from .neurons import NewNeurons, optimal_neurons, with_neurons
+from .typical import accuracy
 
 SOURCES = ("optimal", "random", "random, old moved")  # of new neurons, and whether the old ones move
 FIRST_POINTS = 100
@@ -56,7 +57,7 @@ class Run:
     """What a training with growth leaves: the networks, what `look` saw at each mark and around each growth, and the time taken.
 
     `around[g]` are the looks just before and just after growth g of all layers; `seconds[m]` is the time until mark m, growths
-    counted in and looks not.
+    counted in and looks not. `minibatches` is how many there were, fewer than asked for where the target was reached before.
     """
 
     net: object
@@ -64,8 +65,10 @@ class Run:
     seconds: list[float]
     growths: list[Widening]
     around: list[tuple]
+    minibatches: int
 
 
+# Long by its settings, each with its line in the docstring: they are those of the paper and its four departures.
 def tiny(
     net,
     x,
@@ -84,6 +87,7 @@ def tiny(
     batch_size: int = 100,
     seeds: Sequence[int] | None = None,
     betas: tuple[float, float] = BETAS,
+    target: float | None = None,
 ) -> Run:
     """Train a batch of networks, and after every `delay` minibatches, `growths` times, widen each hidden layer.
 
@@ -96,6 +100,8 @@ def tiny(
     `method`: `"optimal"` neurons, `"random"` ones, or `"random, old moved"`: random ones after the best move of the old weights.
     `look`, `marks`: `look(net)` is called at the marks, counts of minibatches, after a growth that falls on the same count.
     `lr`, `batch_size`, `seeds`, `betas`: as in `Training`.
+    `target`: stop growing and training when the accuracy of every network on `x`, `y` is at least this; None never stops. It is
+    looked at every `delay` minibatches, before a growth, and at the marks. (S1-find-target-accuracy)
 
     Four departures from the paper:
     `points`: decide every growth on so many points; None follows the paper's rule, `more_points`.
@@ -110,15 +116,19 @@ def tiny(
     marks = sorted(set(marks))
     if marks and not 0 <= marks[0] <= marks[-1] <= minibatches:
         raise ValueError(f"marks lie between 0 and {minibatches} minibatches; got {marks[0]} to {marks[-1]}")
+    if target is not None and not 0 < target <= 1:
+        raise ValueError(f"target is an accuracy, above 0 and at most 1; got {target}")
     look = look or (lambda net: None)
     training = Training(net, x, y, lr=lr, batch_size=batch_size, seeds=seeds, betas=betas)
     training.prepare()
     events = [delay * (g + 1) for g in range(growths)]
     looks, seconds, records, around, spent = [], [], [], [], 0.0
     counts = [points or FIRST_POINTS] * (len(net.sizes) - 2)
-    for stop in sorted({*events, *marks, minibatches}):
+    after = range(delay, minibatches, delay) if target is not None and delay else ()
+    for stop in sorted({*events, *marks, *after, minibatches}):
         spent += _seconds(net.device, lambda: training.train(stop - training.done))  # noqa: B023
-        for _ in range(events.count(stop)):
+        there = target is not None and _reached(training, target)
+        for _ in range(0 if there else events.count(stop)):
             before = look(training.net)
             records += _grow_all(training, len(around), counts, method, fresh, ridge, scaled)
             counts = counts if points else more_points(training.net, counts)
@@ -126,7 +136,21 @@ def tiny(
         if stop in marks:
             looks.append(look(training.net))
             seconds.append(spent + sum(r.seconds for r in records))
-    return Run(training.net, looks, seconds, records, around)
+        if there:
+            break
+    return Run(training.net, looks, seconds, records, around, training.done)
+
+
+def _reached(training: Training, target: float) -> bool:
+    """Whether every network is right on so large a share of the data."""
+    net = training.net
+    group = max(1, MOST_ENTRIES // (training.points * sum(net.sizes)))
+    for b in range(0, len(training.seeds), group):
+        some = slice(b, b + group)
+        x, y = (values if len(values) == 1 else values[some] for values in (training.x, training.y))
+        if not (accuracy(net[some], x, y) >= target).all():
+            return False
+    return True
 
 
 def _grow_all(
@@ -230,7 +254,7 @@ def _every_vector(net, layer: int) -> int:
 
 
 def more_points(net, counts: Sequence[float]) -> list[float]:
-    """On how many points the next growth of each hidden layer is decided: those of the last, times the root of a width.
+    """On how many points the next growth of each hidden layer is decided: the counts of the last, times the root of a width.
 
     That width is the larger one of the layers before and after, as they are now. (S1, Appendix C)
     """

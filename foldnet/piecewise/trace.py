@@ -17,55 +17,40 @@ from typing import Any
 import torch
 from torch import Tensor, fx, nn
 from torch.nn import functional as F
+from torch.nn.utils import parametrize
+
+from ..nets import ReLUNet
+from . import _layers
+from ._layers import BOUNDED, MAXIMA, PAIRS, PLACES, POOLS, argument, first, tensors
 
 WAY_OUT = "foldnet.geometry.grid.on_grid counts patterns of any module on a grid, and torch.func differentiates it"
 
-AFFINE_MODULES = (
-    *(nn.Linear, nn.Conv1d, nn.Conv2d, nn.Conv3d, nn.ConvTranspose1d, nn.ConvTranspose2d, nn.ConvTranspose3d),
-    *(nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d, nn.Identity, nn.Flatten, nn.Unflatten, nn.PixelShuffle),
-    *(nn.Dropout, nn.Dropout1d, nn.Dropout2d, nn.Dropout3d, nn.AlphaDropout, nn.ZeroPad1d, nn.ZeroPad2d, nn.ZeroPad3d),
-    *(nn.AvgPool1d, nn.AvgPool2d, nn.AvgPool3d, nn.AdaptiveAvgPool1d, nn.AdaptiveAvgPool2d, nn.AdaptiveAvgPool3d),
-    *(nn.ConstantPad1d, nn.ConstantPad2d, nn.ConstantPad3d, nn.ReflectionPad1d, nn.ReflectionPad2d, nn.ReplicationPad2d),
-)
-AFFINE_FUNCTIONS = {
-    *(operator.add, operator.sub, operator.neg, operator.getitem, operator.iadd, operator.isub, torch.add, torch.sub, torch.neg),
-    *(torch.flatten, torch.reshape, torch.permute, torch.transpose, torch.squeeze, torch.unsqueeze, torch.cat, torch.concat),
-    *(torch.stack, torch.mean, torch.sum, torch.chunk, torch.split, torch.narrow, F.dropout, F.pad, F.avg_pool1d, F.avg_pool2d),
-    *(F.avg_pool3d, F.adaptive_avg_pool1d, F.adaptive_avg_pool2d, F.adaptive_avg_pool3d, F.pixel_shuffle, getattr),
-}
-AFFINE_METHODS = {
-    *("view", "reshape", "flatten", "permute", "transpose", "contiguous", "squeeze", "unsqueeze", "mean", "sum", "size", "dim"),
-    *("add", "sub", "neg", "chunk", "split", "narrow", "expand", "unflatten", "movedim", "t", "clone"),
-}
-# affine in one argument while the others are constants
-PRODUCTS = {
-    *(operator.mul, operator.truediv, operator.matmul, operator.imul, operator.itruediv, torch.mul, torch.div, torch.matmul),
-    *(F.linear, F.conv1d, F.conv2d, F.conv3d, F.conv_transpose1d, F.conv_transpose2d, F.conv_transpose3d, F.batch_norm),
-    *("mul", "div", "matmul"),
-}
-POOLS: dict[Any, Any] = {nn.MaxPool1d: F.max_pool1d, nn.MaxPool2d: F.max_pool2d, nn.MaxPool3d: F.max_pool3d}
-PAIRS = {torch.maximum, torch.minimum, "maximum", "minimum"}
-PLACES: dict[Any, tuple[float, ...]] = {  # where an activation has its kinks
-    **dict.fromkeys((nn.ReLU, nn.LeakyReLU, nn.PReLU, F.relu, F.leaky_relu, F.prelu, torch.relu, torch.relu_, F.relu_), (0.0,)),
-    **dict.fromkeys((torch.abs, operator.abs, "relu", "relu_", "abs"), (0.0,)),
-    **dict.fromkeys((nn.ReLU6, F.relu6), (0.0, 6.0)),
-    **dict.fromkeys((nn.Hardsigmoid, F.hardsigmoid), (-3.0, 3.0)),
-}
-NOT_IN_PLACE: dict[Any, Any] = {
-    **dict.fromkeys((torch.relu_, F.relu_), torch.relu),
-    **{
-        operator.iadd: operator.add,
-        operator.isub: operator.sub,
-        operator.imul: operator.mul,
-        operator.itruediv: operator.truediv,
-    },
-}
-BOUNDED = {nn.Hardtanh, F.hardtanh, torch.clamp, torch.clip, "clamp", "clip"}
+
+def _check(module: Any) -> None:
+    """Refuse what no trace would show."""
+    if not isinstance(module, nn.Module) or isinstance(module, torch.jit.ScriptModule):
+        raise ValueError(f"a torch.nn.Module is needed, and no script of one; got a {type(module).__name__}")
+    for name, p in (*module.named_parameters(), *module.named_buffers()):
+        if nn.parameter.is_lazy(p):
+            raise ValueError(f"{name} has no shape yet: give the module one input first")
+        if p.is_meta or (p.is_floating_point() and not p.isfinite().all()):
+            raise ValueError(f"{name} has numbers that are NaN or infinite, or none at all (on the meta device)")
+    for name, part in module.named_modules():
+        own = "forward" in vars(part) and not isinstance(part, fx.GraphModule)
+        if own or any(vars(part).get(hooks) for hooks in ("_forward_hooks", "_forward_pre_hooks")):
+            what = "a forward of its own" if own else "a hook (a weight_norm or a spectral_norm is one too)"
+            raise ValueError(f"module {name!r} has {what}, which no trace shows: remove it first")
+        if parametrize.is_parametrized(part):
+            names = ", ".join(part.parametrizations)
+            raise ValueError(f"module {name!r} computes its {names}: torch.nn.utils.parametrize.remove_parametrizations first")
 
 
-def argument(node: fx.Node, k: int) -> Any:
-    """What a node takes as its k-th argument: most often another node."""
-    return node.args[k]
+def _named_first(node: fx.Node) -> None:
+    """Let `input` and `other` be the first arguments where they were given by name."""
+    for k, name in enumerate(("input", "other")):
+        if len(node.args) == k and name in node.kwargs:
+            named = dict(node.kwargs)
+            node.args, node.kwargs = (*node.args, named.pop(name)), named
 
 
 class NotPiecewiseLinear(ValueError):
@@ -80,6 +65,8 @@ class Graph:
     """
 
     def __init__(self, module: nn.Module, cut_head: bool = False):
+        _check(module)
+        self.module, self.cut_head = copy.deepcopy(module), cut_head  # as it was, whatever becomes of the user's
         copied = copy.deepcopy(module).eval().requires_grad_(False)
         for part in copied.modules():
             if getattr(part, "inplace", False):
@@ -90,24 +77,38 @@ class Graph:
             reason = f"{type(error).__name__}: {error}".splitlines()[0]
             raise NotPiecewiseLinear(f"{type(module).__name__} cannot be traced by torch.fx ({reason}); {WAY_OUT}") from None
         self.parts, self.nodes = dict(self.traced.named_modules()), list(self.traced.graph.nodes)
-        self.of_data = self._of_data()
+        for node in self.nodes:
+            _named_first(node)
+        self.of_data, self.sizes = self._of_data()
         if cut_head:
             self._cut_head()
         self.kinds = {node: self._kind(node) for node in self.nodes}
         self.kinked = [node.name for node in self.nodes if self.kinds[node] in ("kinks", "pool")]
-        self.counts = {node for node in self.nodes if self._is_count(node)}
         self.last_use = {used: k for k, node in enumerate(self.nodes) for used in node.all_input_nodes}
+        self.last_use.update(dict.fromkeys(self.sizes, len(self.nodes)))
 
-    def _of_data(self) -> set[fx.Node]:
-        """The nodes whose values depend on the input; sizes do not."""
+    def _of_data(self) -> tuple[set[fx.Node], set[fx.Node]]:
+        """The nodes whose values depend on the input, and those that depend on its shape alone."""
         found: set[fx.Node] = set()
+        sizes: set[fx.Node] = set()
         for node in self.nodes:
-            depends = any(used in found for used in node.all_input_nodes)
-            if node.op == "placeholder" or (depends and node.target not in ("size", "dim", getattr)):
+            used = node.all_input_nodes
+            of_tensor = not sizes.isdisjoint(used) or not found.isdisjoint(used)
+            if node.op == "placeholder" or (not found.isdisjoint(used) and self._read(node) not in _layers.SIZES):
                 found.add(node)
+            elif of_tensor:
+                sizes.add(node)
         if sum(node.op == "placeholder" for node in self.nodes) != 1:
             raise NotPiecewiseLinear("a network of one input tensor is needed; this module takes another number of them")
-        return found
+        if self.nodes[-1].args[0] not in found:
+            raise NotPiecewiseLinear(
+                "a network of one output tensor is needed, which depends on the input; this module gives others"
+            )
+        return found, sizes
+
+    def _read(self, node: fx.Node) -> Any:
+        """The name of a method, or of an attribute that is read."""
+        return node.args[1] if node.target is getattr else node.target
 
     def _cut_head(self) -> None:
         """Let the output be the value before what is not piecewise linear at the very end."""
@@ -120,55 +121,89 @@ class Graph:
     def _kind(self, node: fx.Node) -> str:
         if refusal := self._refusal(node):
             raise NotPiecewiseLinear(refusal)
-        what = self._what(node)
+        what = self.what(node)
         if node not in self.of_data or node.op in ("placeholder", "output", "get_attr"):
             return "affine"
-        if what in POOLS or what in POOLS.values():
+        if what in POOLS:
             return "pool"
         return "kinks" if what in PLACES or what in BOUNDED or what in PAIRS else "affine"
 
-    def _is_count(self, node: fx.Node) -> bool:
-        """Whether a node is the number of points: `x.size(0)` or `x.shape[0]`."""
-        if node.target == "size":
-            return tuple(node.args[1:]) == (0,)
-        if node.target is not operator.getitem or node.args[1] != 0:
-            return False
-        of = argument(node, 0)
-        return of.target == "size" or (of.target is getattr and of.args[1] == "shape")
-
-    def _what(self, node: fx.Node) -> Any:
+    def what(self, node: fx.Node) -> Any:
         """What a node does: the type of its module, its function, or the name of its method."""
         return type(self.parts[str(node.target)]) if node.op == "call_module" else node.target
 
+    def _part(self, node: fx.Node) -> nn.Module | None:
+        """The module that a step calls, if it is one."""
+        return self.parts[str(node.target)] if node.op == "call_module" else None
+
     def _refusal(self, node: fx.Node) -> str:
         """Why a node cannot stand in a piecewise linear network; empty where it can."""
-        what = self._what(node)
+        what = self.what(node)
         if node.op in ("placeholder", "output", "get_attr") or node not in self.of_data:
             return ""
         name = getattr(what, "__name__", str(what))
         where = f"{node.name} ({name})"
-        if isinstance(what, type) and what in (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d):
+        if isinstance(what, type) and what in _layers.NORMS:
             if self.parts[str(node.target)].running_mean is None:
                 return f"{where} has no running mean and divides by its data: it is not piecewise linear; {WAY_OUT}"
             return ""
-        known = what in AFFINE_MODULES or what in AFFINE_FUNCTIONS or what in AFFINE_METHODS
-        if known or what in POOLS or what in POOLS.values() or what in PLACES or what in BOUNDED or what in PAIRS:
+        training = {F.dropout: (2, True), F.batch_norm: (5, False)}.get(what)
+        if training and argument(node, "training", *training):
+            return f"{where} works as in training: give it training=self.training"
+        if node.kwargs.get("rounding_mode") is not None:
+            return f"{where} rounds, which is not piecewise linear; {WAY_OUT}"
+        if getattr(self._part(node), "return_indices", False) or node.kwargs.get("return_indices"):
+            return f"{where} returns indices too: a pooling without them is needed"
+        if what is getattr:
+            return (
+                ""
+                if node.args[1] in ("T", "mT", "data")
+                else f"{where} reads {node.args[1]!r}, which is not known here; {WAY_OUT}"
+            )
+        if what in MAXIMA and not self._of_two(node):
+            return f"{where} is known here of two tensors, and of many numbers as a max pooling; {WAY_OUT}"
+        if what in (nn.Threshold, F.threshold):
+            level, below = _layers.given(node, self._part(node), BOUNDED[what])
+            return (
+                "" if level == below else f"{where} jumps from {below} to {level}: no piecewise linear function does; {WAY_OUT}"
+            )
+        if what in _layers.KNOWN:
             return ""
-        if what in PRODUCTS:
-            factors = [used for used in node.all_input_nodes if used in self.of_data]
+        if what in _layers.PRODUCTS:
+            read: list[fx.Node] = []
+            fx.node.map_arg((node.args, node.kwargs), read.append)
             divisor = "div" in name and len(node.args) > 1 and node.args[1] in self.of_data
-            wrong = len(factors) > 1 or divisor or list(node.args).count(factors[0]) > 1
+            wrong = divisor or sum(used in self.of_data for used in read) > 1
             return f"{where} multiplies or divides data by data, which is not piecewise linear; {WAY_OUT}" if wrong else ""
-        return f"{where} is not piecewise linear, or not known here; {WAY_OUT}"
+        return f"{where} {_layers.WHY.get(name, 'is not piecewise linear, or not known here')}; {WAY_OUT}"
+
+    def _of_two(self, node: fx.Node) -> bool:
+        """Whether a maximum is that of two tensors, and not of the numbers of one."""
+        other = argument(node, "dim", 1)
+        return isinstance(other, fx.Node) and other not in self.sizes
+
+    def dense(self) -> ReLUNet:
+        """A chain of linear layers with one kind of (leaky) ReLU between them, as a `ReLUNet`; others are refused."""
+        layers: list[nn.Module] = []
+        for node in self.nodes[1:-1]:
+            what = self.what(node)
+            if what in _layers.RELU:
+                layers.append(nn.ReLU())
+            elif node.op == "call_module" and what in (nn.Linear, nn.LeakyReLU):
+                layers.append(self.parts[str(node.target)])
+            elif what not in (nn.Identity, nn.Dropout):
+                raise ValueError(
+                    f"only dense networks are written: Linear layers with (Leaky)ReLU between them; here is {node.name}"
+                )
+        return ReLUNet.from_sequential(nn.Sequential(*layers))
 
     # ---- running ---------------------------------------------------------------------------------------------------
 
     def apply(self, node: fx.Node, values: dict[fx.Node, Any]) -> Any:
         """The value of a node, from the values of those it uses."""
-        count = next((len(v) for n, v in values.items() if n in self.of_data and isinstance(v, Tensor)), 0)
 
-        def value(used: fx.Node):
-            return count if used in self.counts else values[used]  # points may have come since the size was asked for
+        def value(used: fx.Node):  # points may have come since a size was asked for
+            return self._size(used, values) if used in self.sizes else values[used]
 
         args = fx.node.map_arg(node.args, value)
         named = {k: v for k, v in fx.node.map_arg(dict(node.kwargs), value).items() if k != "inplace"}
@@ -178,7 +213,19 @@ class Graph:
             return operator.attrgetter(str(node.target))(self.traced)
         if node.op == "call_method":
             return getattr(args[0], str(node.target).removesuffix("_"))(*args[1:], **named)
-        return NOT_IN_PLACE.get(node.target, node.target)(*args, **named)
+        return _layers.NOT_IN_PLACE.get(node.target, node.target)(*args, **named)
+
+    def _size(self, node: fx.Node, values: dict[fx.Node, Any]) -> Any:
+        """What depends on the number of points, for as many as there are now."""
+        if self.of_data.isdisjoint(node.all_input_nodes):
+            return self.apply(node, values)
+        found = values[node]
+        if self._read(node) not in ("size", "shape"):
+            return found
+        count = next(len(v) for n, v in values.items() if n in self.of_data and isinstance(v, Tensor))
+        if isinstance(found, torch.Size):
+            return torch.Size([count, *found[1:]])
+        return count if argument(node, "dim", 1) == 0 else found
 
     def run(self, x: Tensor, see: Callable[[fx.Node, dict], object] | None = None, until: str = "") -> Tensor:
         """The output for inputs `(n, *input)`; `see(node, values)` is called before each step that has kinks.
@@ -188,21 +235,27 @@ class Graph:
         values: dict[fx.Node, Any] = {}
         for k, node in enumerate(self.nodes):
             if node.op == "output":
-                return values[argument(node, 0)]
+                return values[first(node)]
             if see is not None and self.kinds[node] != "affine":
                 see(node, values)
             if node.name == until:
                 break
             values[node] = x if node.op == "placeholder" else self.apply(node, values)
+            for v in tensors(values[node]) if node in self.of_data else ():
+                if not v.ndim or len(v) != len(x):
+                    raise NotPiecewiseLinear(
+                        f"after {node.name} points do not stand one by one in the first dimension, where they belong: "
+                        "say in which dimension the others are, as in x.squeeze(-1), x.flatten(1) or x.mean(1)"
+                    )
             values = {n: v for n, v in values.items() if self.last_use.get(n, -1) > k}
         return x
 
     def decisions(self, node: fx.Node, values: dict[fx.Node, Any]) -> Tensor:
         """Numbers `(n, units)` whose signs say on which side of its kinks each unit of a step is."""
-        what = self._what(node)
-        z = values[argument(node, 0)]
+        what = self.what(node)
+        z = values[first(node)]
         if what in PAIRS:
-            other = argument(node, 1)
+            other = node.args[1]
             return (z - values.get(other, other)).flatten(1)
         places = PLACES[what] if what in PLACES else self._bounds(node, what)
         if places == (0.0,):  # the common case, without a copy
@@ -211,28 +264,66 @@ class Graph:
 
     def _bounds(self, node: fx.Node, what) -> list[float]:
         """The finite bounds between which a clamp or a hard tanh leaves its input as it is."""
-        if what is nn.Hardtanh:
-            part = self.parts[str(node.target)]
-            found: list[Any] = [part.min_val, part.max_val]
-        else:
-            names = ("min_val", "max_val") if what is F.hardtanh else ("min", "max")
-            found = [node.kwargs.get(name, node.args[k] if len(node.args) > k else None) for k, name in enumerate(names, 1)]
-            if what is F.hardtanh:
-                found = [-1.0 if found[0] is None else found[0], 1.0 if found[1] is None else found[1]]
+        found = _layers.given(node, self._part(node), BOUNDED[what])
         if any(isinstance(bound, (fx.Node, Tensor)) for bound in found):
             raise NotPiecewiseLinear(f"{node.name} has bounds that are tensors; bounds are numbers here")
-        numbers: list[Any] = [bound for bound in found if bound is not None]
-        return [float(bound) for bound in numbers if math.isfinite(bound)]
+        numbers = sorted({float(bound) for bound in found if bound is not None and math.isfinite(bound)})
+        return numbers + [-number for number in numbers if what in _layers.EVEN]
 
     def winners(self, node: fx.Node, values: dict[fx.Node, Any]) -> tuple[Tensor, Tensor]:
         """The input of a max pooling as `(n, planes, pixels)`, and the pixel that each unit takes, `(n, planes, units)`."""
-        z = values[argument(node, 0)]
-        if node.op == "call_module":
-            part = self.parts[str(node.target)]
-            pool, named = POOLS[type(part)], {k: getattr(part, k) for k in ("stride", "padding", "dilation", "ceil_mode")}
-            _, taken = pool(z, part.kernel_size, return_indices=True, **named)
-        else:
-            named = {k: v for k, v in node.kwargs.items() if k != "return_indices"}
-            pool: Any = node.target
-            _, taken = pool(z, *node.args[1:], return_indices=True, **named)
+        z = values[first(node)]
+        *how, up = self._pooling(node, z)
+        pool = _layers.MAX_POOL[POOLS[self.what(node)]]
+        _, taken = pool(z, *how, ceil_mode=up, return_indices=True)
         return z.flatten(2), taken.flatten(2)
+
+    def _pooling(self, node: fx.Node, z: Tensor) -> tuple[list, list, list, list, bool]:
+        """Kernel, stride, padding and dilation of a max pooling, by dimensions, and whether it rounds sizes up."""
+        what, shape = self.what(node), z.shape[2:]
+        many = POOLS[what]
+        if len(shape) != many:
+            raise NotPiecewiseLinear(
+                f"{node.name} pools over {many} of the {z.ndim - 1} dimensions of a point: one for channels belongs before them"
+            )
+
+        def each(v: Any) -> list[Any]:
+            return [v] * many if isinstance(v, int) else list(v)
+
+        if what not in _layers.ADAPTIVE:
+            kernel, stride, padding, dilation, up = _layers.given(node, self._part(node), _layers.WINDOWS)
+            return each(kernel), each(stride or kernel), each(padding), each(dilation), up
+        (out,) = _layers.given(node, self._part(node), (("output_size", None),))
+        sizes = [size if o is None else o for size, o in zip(shape, each(out))]
+        if any(size % o for size, o in zip(shape, sizes)):
+            raise NotPiecewiseLinear(
+                f"{node.name} pools {list(shape)} pixels to {sizes}, in windows of several sizes: sizes that divide are taken"
+            )
+        kernel = [size // o for size, o in zip(shape, sizes)]
+        return kernel, kernel, [0] * many, [1] * many, False
+
+    def windows(self, node: fx.Node, values: dict[fx.Node, Any]) -> tuple[Tensor, Tensor]:
+        """The pixels that each unit of a max pooling reads, `(n, units, pixels)`, and which lie inside `(units, pixels)`."""
+        z = values[first(node)]
+        shape, out = z.shape[2:], self.apply(node, values).shape[2:]
+        kernel, stride, padding, dilation, _ = self._pooling(node, z)
+        pixel, inside = torch.zeros(1, 1, dtype=torch.int64, device=z.device), torch.ones(1, 1, dtype=torch.bool, device=z.device)
+        for d, size in enumerate(shape):
+            start = torch.arange(out[d], device=z.device) * stride[d] - padding[d]
+            place = start[:, None] + torch.arange(kernel[d], device=z.device) * dilation[d]
+            here = (place >= 0) & (place < size)
+            pixel = (pixel[:, None, :, None] * size + place.clamp(0, size - 1)[None, :, None, :]).flatten(2).flatten(0, 1)
+            inside = (inside[:, None, :, None] & here[None, :, None, :]).flatten(2).flatten(0, 1)
+        return z.flatten(2)[:, :, pixel].where(inside, -torch.inf).flatten(1, 2), inside.repeat(z.shape[1], 1)
+
+    def gaps(self, node: fx.Node, values: dict[fx.Node, Any]) -> tuple[Tensor, Tensor]:
+        """How far what each unit of a max pooling takes is above each pixel in its window, `(n, rows)`; the unit of each row."""
+        windows, inside = self.windows(node, values)
+        unit, where = inside.nonzero(as_tuple=True)
+        return (windows.max(2, keepdim=True).values - windows)[:, unit, where], unit
+
+    def round(self, node: fx.Node, values: dict[fx.Node, Any], k: int) -> Tensor:
+        """How far the largest of the pixels before the k-th in each window of a max pooling is above it, `(n, units)`."""
+        windows, _ = self.windows(node, values)
+        gap = windows[..., :k].amax(2) - windows[..., k]
+        return gap.where(gap.isfinite(), 0.0)  # a pixel outside of the image draws nothing

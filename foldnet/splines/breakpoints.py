@@ -63,7 +63,7 @@ def spline(net: ReLUNet) -> Spline:
 
 
 def network(f: Spline, scale=1.0) -> ReLUNet:
-    """A network that computes the spline; `scale` > 0 (a number or `(*batch, H)`) picks one of the many. (S3-find-gauge)"""
+    """A network that computes the spline f; `scale` > 0 (a number or `(*batch, H)`) picks one of the many. (S3-find-gauge)"""
     if torch.as_tensor(f.slope).any():
         raise ValueError("a shallow network has no line of its own: the slope of the spline has to be 0, or two more neurons")
     scale = _dials(scale, f.offset)
@@ -129,7 +129,7 @@ def shallow(net: ReLUNet) -> tuple[Tensor, Tensor, Tensor, Tensor]:
 
 
 def unshallow(w: Tensor, b: Tensor, v: Tensor, offset: Tensor) -> ReLUNet:
-    """The network of which these are the parts: the inverse of `shallow`."""
+    """The network with input weights w, biases b, output weights v and this offset: the inverse of `shallow`."""
     return ReLUNet([w.unsqueeze(-1), v.unsqueeze(-2)], [b, offset.unsqueeze(-1)])
 
 

@@ -96,7 +96,7 @@ def polyharmonic(x, y, lam: float = 2.0) -> Polyharmonic:
 
 
 def monomials(x, lam: float) -> Tensor:
-    """All monomials of degree below lambda - 1/2 at the points `(n, D)`: `(n, how many)`."""
+    """All monomials of degree below `lam` - 1/2 at the points `(n, D)`: `(n, how many)`."""
     (x,) = tensors(x)
     most = math.ceil(lam - 0.5) - 1
     columns = [

@@ -23,6 +23,7 @@ from ..nets import ReLUNet
 from .breakpoints import Pieces
 
 TOLERANCE = 1e-12  # what is smaller than this, relative to the terms it is summed from, is zero
+AT_ONCE = 100_000  # networks times squared neurons that plain Python does while nothing is compiled: below a second
 DIVERGED = "a network with weights that are NaN or infinite has no breakpoints: did its training diverge?"
 COLUMNS = ("network", "place", "value", "slope_left", "slope_right", "kink")  # one row for each vertex
 COLUMNS += ("vertex", "layer", "neuron", "switches", "active", "outermost")  # one for each breakpoint; for each network
@@ -91,12 +92,15 @@ def _line(low: float = -inf, high: float = inf) -> tuple[float, float, float]:
 
 def _by_kernel(net: ReLUNet, line: tuple[float, float, float]) -> DeepSpline:
     """The compiled way, for the processor, in as many threads as torch has."""
+    from .._plain import plain, ready
     from ._depth_kernel import splines
 
     sizes, batch = np.array(net.sizes), net.batch_shape
     parts = [p for layer in zip(net.weights, net.biases) for p in layer]
     parts = [p if p.dtype == torch.float64 and p.is_contiguous() else p.detach().double().contiguous() for p in parts]
     where, count = np.array([p.data_ptr() for p in parts]), prod(batch)
+    if count * sum(net.sizes) ** 2 <= AT_ONCE and not ready(splines):
+        splines = plain(splines)
     threads = min(torch.get_num_threads(), 1 + count // 8)
     step = count if threads == 1 else -(-count // (4 * threads))
 

@@ -79,7 +79,7 @@ class Games:
 
     @classmethod
     def start(cls, generators: ReLUNet, discriminators: ReLUNet, scaled: Tensor) -> Games:
-        """Games between networks `(N,)` of one hidden layer without a leak; those of `scaled` are played with RMSprop."""
+        """Games between generators and discriminators `(N,)` of one hidden layer without a leak; RMSprop in those of `scaled`."""
         for net in (generators, discriminators):
             if len(net.sizes) != 3 or net.leak or len(net.batch_shape) != 1:
                 raise ValueError(f"a batch (N,) of ReLU networks with one hidden layer and no leak is needed; got {net}")
@@ -92,7 +92,10 @@ class Games:
 
     @staticmethod
     def networks(rows: Tensor, inputs: int, width: int, outputs: int) -> ReLUNet:
-        """Rows of parameters, laid out as `x` and `y` are, as networks; also where a game has run away to infinity."""
+        """The networks of `rows` of parameters, laid out as `x` and `y` are; also where a game has run away to infinity.
+
+        inputs, width, outputs: the sizes of each network.
+        """
         first, second, last = _parts(rows, inputs, width, outputs)
         empty = ReLUNet([torch.zeros(1, 1)], [torch.zeros(1)])
         return empty.with_layers([first[..., :-1], second.mT], [first[..., -1], last])
@@ -114,7 +117,7 @@ class Games:
     # ---- derivatives ---------------------------------------------------------------------------------------------------
 
     def look(self, real: Tensor, noise: Tensor) -> _Look:
-        """Everything about one batch of data `(N, n, d)` and noise `(N, n, k)`."""
+        """Everything about one batch of real data `(N, n, d)` and noise `(N, n, k)`."""
         k, h, d, width = self.sizes
         real, noise = (pad(points, (0, 1), value=1.0) for points in (real, noise))  # a bias is the weight of a 1
         first, second, last = _parts(self.x, k, h, d)
@@ -145,7 +148,7 @@ class Games:
         return torch.cat(by_x, 1), torch.cat(by_y, 1)
 
     def yy(self, seen: _Look, direction: Tensor) -> Tensor:
-        """H_yy times a direction `(N, parameters of y)`."""
+        """H_yy at what `look` has seen, times a direction `(N, parameters of y)`."""
         _, _, d, width = self.sizes
         w, v, _ = _parts(self.y, d, width, 1)
         dw, dv, dc = _parts(direction, d, width, 1)
@@ -156,7 +159,7 @@ class Games:
         return torch.cat([by_w.flatten(1), by_v, change.sum(1)], 1)
 
     def yx(self, seen: _Look, direction: Tensor) -> Tensor:
-        """H_yx times a direction `(N, parameters of x)`: how y's gradient changes when the forgeries move."""
+        """H_yx at what `look` has seen, times a direction `(N, parameters of x)`: how y's gradient follows the forgeries."""
         k, h, d, width = self.sizes
         _, second, _ = _parts(self.x, k, h, d)
         first_, second_, last_ = _parts(direction, k, h, d)
@@ -185,7 +188,7 @@ class Games:
         """Both players move at once, with one rate; with `ridge` the discriminator follows its ridge as well, damped.
 
         real, noise: data `(N, n, d)` and noise `(N, n, k)`.
-        inner, guarded: `rounds` and `guarded` of `damped_solve`.
+        damping, inner, guarded: `damping`, `rounds` and `guarded` of `damped_solve`.
         decay: that of RMSprop.
         """
         seen = self.look(real, noise)
@@ -213,7 +216,8 @@ class Games:
     ) -> None:
         """On a GPU, for games in the plane: a step for each batch of `data` and `noise`, `(steps, seeds, n, 2)`.
 
-        Game g meets the batches of seed g % seeds, and its noise is multiplied by `scale[g]`.
+        Game g meets the batches of seed g % seeds, and its noise is multiplied by `scale[g]`. `ridge`, `lr`, `damping`, `guarded`
+        and `decay` are those of `step`.
         """
         how = {"lr": lr, "decay": decay, "tiny": TINY, "damping": damping}
         engine.play((*self.state, self.scaled), scale, data, noise, ridge, guarded, how, INNER)

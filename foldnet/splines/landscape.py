@@ -109,7 +109,7 @@ def _add_cross(matrix: Tensor, first: int, second: int, values: Tensor) -> None:
 
 
 def nullity(matrix: Tensor, rtol: float = 1e-10) -> Tensor:
-    """How many eigenvalues of a symmetric matrix (or batch) are zero beside its largest."""
+    """How many eigenvalues of a symmetric matrix (or batch) are zero: at most `rtol` times its largest."""
     size = torch.linalg.eigvalsh(matrix).abs()
     return (size <= rtol * size.amax(-1, keepdim=True)).sum(-1)
 

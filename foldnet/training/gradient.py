@@ -32,7 +32,10 @@ class FlatNetworks:
         return reads, gives
 
     def backward(self, reads: list[Tensor], gives: list[Tensor], delta: Tensor) -> Tensor:
-        """`gradient`, written anew: that of a loss with derivative `delta` `(B, n, out)` by the outputs, at this `forward`."""
+        """`gradient`, written anew: that of a loss with derivative `delta` `(B, n, out)` by the outputs.
+
+        reads, gives: what `forward` returned.
+        """
         for number in reversed(range(len(self.layers))):
             (w, _), (w_slope, b_slope) = self.layers[number], self.slopes[number]
             torch.bmm(delta.mT, reads[number], out=w_slope)

@@ -17,7 +17,7 @@ LOSSES = ("mse", "half_sum", "bce", "cross_entropy")
 
 
 def divisor(loss: str, n: int, out: int) -> int:
-    """What the sum of the errors over n points and `out` outputs is divided by; an error is a square or a cross-entropy."""
+    """What a loss divides the sum of the errors over n points and `out` outputs by; an error is a square or a cross-entropy."""
     return {"half_sum": 2, "cross_entropy": n}.get(loss, n * out)
 
 
@@ -35,7 +35,7 @@ def point_losses(outputs: Tensor, y: Tensor, loss: str | Callable[[Tensor, Tenso
 
 
 def output_gradient(outputs: Tensor, y: Tensor, loss: str) -> Tensor:
-    """The derivative of `losses` by the outputs, `(*batch, n, out)`."""
+    """The derivative of `losses`, the loss by its name, by the outputs, `(*batch, n, out)`."""
     share = 1 / divisor(loss, *outputs.shape[-2:])
     if loss == "bce":
         return (outputs.sigmoid() - y) * share

@@ -22,6 +22,8 @@ from ..nets import Network, ReLUNet, as_tensor
 from .losses import LOSSES
 
 OPTIMIZERS = ("gd", "sgd", "adam")
+# Activations that the fused and the cuda kernels know, numbered so; torch trains every network.
+IN_KERNELS = ("relu", "tanh", "abs", "gelu", "sine")
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +33,7 @@ class Problem:
     `theta` `(B, P)`, `x` `(B or 1, n, in)`, `y` `(B or 1, n, out)`, `rate` `(B,)`; a callable `until` takes the flat batch too.
     """
 
-    net: ReLUNet
+    net: Network
     theta: Tensor
     x: Tensor
     y: Tensor
@@ -46,9 +48,14 @@ class Problem:
 
     @classmethod
     def checked(cls, net, x, y, *, loss, optimizer, lr, epochs, batch_size=None, until=None, every=None, seed=0) -> Problem:
-        """The problem that `foldnet.train.fit` describes, with its arguments, or a sentence about what is wrong with them."""
-        if not isinstance(net, ReLUNet):
-            raise ValueError(f"fit trains ReLU networks; for a {net} take torch.optim or foldnet.growth.minibatches")
+        """The problem that `foldnet.train.fit` describes, or a sentence about what is wrong with its arguments.
+
+        They are those of `fit`: `loss`, `optimizer`, `lr`, `epochs`, `batch_size`, `until`, `every`.
+        """
+        if not isinstance(net, Network):
+            raise ValueError(
+                f"fit trains networks of foldnet, as ReLUNet and SmoothNet; for a {type(net).__name__} take torch.optim"
+            )
         if 0 in net.batch_shape:
             raise ValueError(f"there is no network to train in a {net}")
         epochs = count("epochs", epochs, 0)
@@ -77,6 +84,11 @@ class Problem:
             until=_until(net, until) if callable(until) else None if until is None else float(until),
             seed=seed,
         )
+
+    @property
+    def leak(self) -> float:
+        """The slope of a leaky ReLU left of zero; 0 for other activations, which have none."""
+        return self.net.leak if isinstance(self.net, ReLUNet) else 0.0
 
     def marked(self, epoch: int) -> bool:
         """Whether the history has an entry for this epoch."""

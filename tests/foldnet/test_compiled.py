@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import foldnet
@@ -90,3 +91,57 @@ def test_all_that_a_kernel_imports_is_looked_at(path):
         imports = [n for n in ast.walk(ast.parse(text)) if isinstance(n, (ast.Import, ast.ImportFrom))]
         ours = [n for n in imports if getattr(n, "level", 0) or "foldnet" in ast.unparse(n)]
         assert len(ours) == len(_compiled.RELATIVE.findall(text.decode())), file
+
+
+# ---- plain Python while nothing is compiled ------------------------------------------------------------------------------
+
+FIRST = """
+import sys, time, numba
+from numba.core import event
+seen = []
+class Told(event.Listener):
+    def on_start(self, event): seen.append(event.data["dispatcher"].py_func.__name__)
+    def on_end(self, event): pass
+event.register("numba:compile", Told())
+import torch
+from foldnet import deep_spline, of, regions, ReLUNet
+begin = time.process_time()
+model = ReLUNet.random((2, 16, 16, 1), seed=0)
+faces = len(regions(model)), len(of(model.to_sequential()).regions())
+bends = len(deep_spline(ReLUNet.random((1, 16, 16, 1), seed=0)).place)
+print(*faces, bends, time.process_time() - begin, *seen)
+"""
+
+
+def test_the_first_small_picture_compiles_nothing(tmp_path):
+    settings = {**os.environ, "PYTHONPATH": str(PACKAGE.parent), "NUMBA_CACHE_DIR": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", FIRST], env=settings, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr
+    faces, traced, bends, seconds, *compiled = done.stdout.split()
+    assert not compiled
+    assert faces == traced == "177"
+    assert int(bends) == 30
+    assert float(seconds) < 2
+
+
+def test_plain_and_compiled_kernels_agree():
+    from foldnet._plain import plain
+    from foldnet.geometry import _layer_kernel, regions
+    from foldnet.splines import _depth_kernel, depth
+
+    plane, line = (foldnet.ReLUNet.random((n, 9, 9, 1), seed=3) for n in (2, 1))
+    found = []
+    for how in (lambda kernel: kernel, plain):
+        with pytest.MonkeyPatch.context() as patched:
+            for module, name in ((_layer_kernel, "draw"), (_depth_kernel, "splines")):
+                patched.setattr(module, name, how(getattr(module, name)))
+            patched.setattr("foldnet._plain.ready", lambda kernel: True)
+            found.append((regions.regions(plane), depth.deep_spline(line)))
+    (one, spline), (two, other) = found
+    for name in ("starts", "corners", "sides", "edges", "edge_faces", "layer", "neuron"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(two, name))
+    for name in ("vertices", "values"):
+        np.testing.assert_allclose(getattr(one, name), getattr(two, name), atol=1e-12)
+    for name in ("vertex", "layer", "neuron", "switches"):
+        np.testing.assert_array_equal(getattr(spline, name), getattr(other, name))
+    np.testing.assert_allclose(spline.place, other.place, rtol=1e-12)

@@ -65,6 +65,19 @@ def test_indexing_by_mask_and_slice():
         nets[0][0]
 
 
+@pytest.mark.parametrize("sizes", [(2, 3, 4, 1), (2, 5, 3), (2, 2), (1, 3, 1)])
+@pytest.mark.parametrize("batch", [(), 3, (2, 3)])
+def test_one_point_is_a_row_of_many(sizes, batch):
+    nets = ReLUNet.random(sizes, batch, seed=1)
+    for point in ([0.5, -1.5][: sizes[0]], np.ones(sizes[0]), torch.zeros(sizes[0])):
+        rows = torch.as_tensor(point, dtype=nets.dtype)[None]
+        assert torch.equal(nets(point), nets(rows).squeeze(-2))
+        assert torch.equal(nets.pattern(point), nets.pattern(rows).squeeze(-2))
+        assert torch.equal(nets.jacobian(point), nets.jacobian(rows).squeeze(-3))
+        assert nets(point).shape == (*nets.batch_shape, sizes[-1])
+        assert nets.jacobian(point).shape == (*nets.batch_shape, sizes[-1], sizes[0])
+
+
 def test_pattern_by_hand():
     net = ReLUNet([[[1.0], [-1.0]], [[1.0, 2.0]]], [[-1.0, 0.0], [0.5]])
     x = torch.tensor([[-2.0], [0.5], [3.0]])
@@ -104,7 +117,8 @@ def test_random_is_fixed_by_its_seed():
         (lambda: ReLUNet([torch.full((2, 3), torch.nan)], [torch.ones(2)]), "NaN"),
         (lambda: ReLUNet([], []), "at least one"),
         (lambda: ReLUNet([torch.ones(1, 1)], [torch.ones(1)], leak=1.5), "leak"),
-        (lambda: ReLUNet.random((2, 1))(torch.ones(2)), "points have shape"),
+        (lambda: ReLUNet.random((2, 1))(torch.ones(3)), "points have shape"),
+        (lambda: ReLUNet.random((2, 1))(1.0), "points have shape"),
         (lambda: ReLUNet.random((2, 1))(torch.ones(4, 3)), "points have shape"),
         (lambda: ReLUNet.random((2, 1), batch=3)(torch.ones(2, 4, 2)), "do not fit networks of batch shape"),
         (lambda: ReLUNet.random((2, 1), init="xavier"), "init is"),

@@ -103,3 +103,61 @@ def test_svg_is_small_and_whole():
     page = plots.image(figure(), "a line")
     assert len(page) < 60_000
     assert not re.search(r"Date|<\?xml", page)
+
+
+def test_a_row_of_panels_says_where_it_may_be_cut():
+    """One cut between two panels, clear of both; a colour bar stays with its panel; what is stacked or shared is not cut."""
+
+    def cuts(*shape, **kwargs):
+        fig, axes = plots.subplots(*shape, **kwargs)
+        return fig, axes, lambda: [float(x) for x in re.findall(r'data-cuts="([^"]*)"', plots.image(fig, "panels"))[0].split()]
+
+    fig, axes, read = cuts(1, 3, figsize=(9, 3))
+    drawn = axes[2].imshow([[0, 1], [2, 3]])
+    fig.colorbar(drawn)
+    found = read()
+    spans = [box.x0 / fig.bbox.width for ax in axes for box in [ax.get_tightbbox()]]
+    ends = [box.x1 / fig.bbox.width for ax in axes for box in [ax.get_tightbbox()]]
+    assert len(found) == 2
+    assert all(end < cut < begin for end, cut, begin in zip(ends, found, spans[1:]))
+    for shape in ((1, 1), (2, 1)):
+        assert "data-cuts" not in plots.image(cuts(*shape)[0], "one column")
+    assert "data-gutter" not in plots.image(fig, "each panel has its own axis")
+    shared, (one, _), _ = cuts(1, 2, sharey=True)
+    gutter = float(re.findall(r'data-gutter="([^"]*)"', plots.image(shared, "one axis for both"))[0])
+    assert gutter == pytest.approx(one.get_position().x0, abs=1e-3)
+    assert 0.02 < gutter < 0.2
+    other, (_, right), _ = cuts(1, 2)
+    right.set(ylim=(5, 9), yticks=[])
+    assert "data-gutter" not in plots.image(other, "a panel without ticks has another axis")
+    for ax in (bare := cuts(1, 2))[1]:
+        ax.set_axis_off()
+    assert "data-gutter" not in plots.image(bare[0], "no axis")
+    whole, (left, _), _ = cuts(1, 2)
+    whole.legend(left.plot([0, 1], label="a line"), ["a line"])
+    assert "data-cuts" not in plots.image(whole, "a legend of both")
+
+
+def shown(monkeypatch, fig, **how) -> str:
+    said = []
+    monkeypatch.setattr("IPython.display.display", lambda bundle, **_: said.append(bundle["text/html"]))
+    plots.show(fig, "a line that rises", **how)
+    return said[0]
+
+
+def test_a_wide_figure_of_one_column_is_drawn_again_for_a_phone(monkeypatch):
+    """As wide as a phone, with words of the same size, from the same bytes each time; the figure itself stays as it was."""
+    fig, ax = plots.subplots(figsize=(6.4, 3))
+    ax.plot([0, 1], label="it rises")
+    first = shown(monkeypatch, fig)
+    (narrow,) = re.findall(r'<source media="\(max-width: 37.5rem\)" srcset="([^"]*)"><img ', first)
+    size = re.search(r"width%3D'([\d.]+)pt'|width='([\d.]+)pt'", narrow)
+    assert " " not in narrow, "a space would end the address"
+    assert float(size[1] or size[2]) == pytest.approx(72 * plots.NARROW)
+    assert tuple(fig.get_size_inches()) == (6.4, 3)
+    assert shown(monkeypatch, fig) == first
+    assert "<source" not in shown(monkeypatch, fig, fmt="png")
+    ax.text(0, 0.5, "words that need much more room than a phone will have, in one line", fontsize=12)
+    assert "<source" not in shown(monkeypatch, fig), "it would be cut off"
+    for columns, width in ((2, 6.4), (1, plots.NARROW)):
+        assert "<source" not in shown(monkeypatch, plots.subplots(1, columns, figsize=(width, 3))[0])

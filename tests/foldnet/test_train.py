@@ -1,5 +1,6 @@
 """Training: against torch.nn with torch.optim, autograd, loops by hand, and the two engines against each other."""
 
+import math
 import os
 import subprocess
 import sys
@@ -10,6 +11,7 @@ import torch
 
 from foldnet._progress import bar
 from foldnet.engines import choice
+from foldnet.growth.smooth import SmoothNet
 from foldnet.nets import ReLUNet
 from foldnet.train import fit
 from foldnet.training.problem import Problem
@@ -185,11 +187,70 @@ def test_bad_targets_of_a_softmax(y, sentence):
         fit(ReLUNet.random((2, 4, 3)), torch.ones(3, 2), y, loss="cross_entropy")
 
 
-def test_only_relu_networks_are_trained():
-    from foldnet.growth.smooth import SmoothNet
+def test_only_networks_of_foldnet_are_trained():
+    with pytest.raises(ValueError, match="fit trains networks of foldnet, as ReLUNet and SmoothNet; for a Linear"):
+        fit(torch.nn.Linear(2, 1), torch.ones(3, 2), torch.zeros(3))
 
-    with pytest.raises(ValueError, match="fit trains ReLU networks; for a SmoothNet"):
-        fit(SmoothNet.random((2, 4, 1)), torch.ones(3, 2), torch.zeros(3))
+
+# ---- other activations -------------------------------------------------------------------------------------------------
+
+
+def by_autograd(net, x, y, loss, lr, epochs):
+    """Adam on one network through autograd, which knows nothing of a written gradient: losses, then the parameters."""
+    vector = net.vector().requires_grad_()
+    step, history = torch.optim.Adam([vector], lr=lr), []
+    for epoch in range(epochs + 1):
+        value = MEASURES[loss](net.with_vector(vector)(x), y)
+        history.append(value.item())
+        if epoch < epochs:
+            step.zero_grad()
+            value.backward()
+            step.step()
+    return torch.tensor(history, dtype=torch.float64), vector.detach()
+
+
+@engines
+@losses
+@pytest.mark.parametrize("activation", ["tanh", "abs", "gelu", "sine"])
+@pytest.mark.parametrize("sizes", [(4, 3, 1), (2, 5, 4, 3)])
+def test_other_activations_same_as_autograd(engine, loss, activation, sizes):
+    net, (x, y) = SmoothNet.random(sizes, activation=activation, seed=1), data(11, sizes[0], sizes[-1])
+    got = fit(net, x, y, loss=loss, lr=0.01, epochs=200, every=1, engine=engine)
+    history, vector = by_autograd(net, x, y, loss, 0.01, 200)
+    assert got.engine == engine
+    assert isinstance(got.net, SmoothNet)
+    assert got.net.activation == activation
+    assert close(got.loss, history)
+    assert close(got.net.vector(), vector, 1e-9)
+
+
+@pytest.mark.parametrize("activation", ["tanh", "abs", "gelu", "sine"])
+@pytest.mark.parametrize(("dtype", "tol"), [(torch.float64, 1e-9), (torch.float32, 1e-4)])
+def test_engines_agree_for_other_activations(activation, dtype, tol):
+    nets = SmoothNet.random((3, 4, 4, 1), batch=70, activation=activation, seed=4, dtype=dtype)
+    x, y = data(16, 3, batch=(70,))
+    for more in ({}, {"batch_size": 5}):
+        one, two = (fit(nets, x, y, loss="bce", lr=0.01, epochs=40, engine=engine, **more) for engine in ("torch", "fused"))
+        assert (one.engine, two.engine) == ("torch", "fused")
+        assert close(one.loss, two.loss, tol)
+
+
+def test_an_activation_without_a_kernel_is_left_to_torch():
+    nets, (x, y) = SmoothNet.random((2, 4, 1), batch=5000, activation="softplus"), data(8, 2)
+    assert fit(nets, x, y, epochs=3).engine == "torch"
+    with pytest.raises(ValueError, match="on the CPU; here the activation is softplus"):
+        fit(nets, x, y, epochs=3, engine="fused")
+
+
+def test_error_function_sine_and_cosine_in_float32():
+    from foldnet.engines._fused_math import erfc32, sine_and_cosine32
+
+    x = np.linspace(0, 6, 4000)
+    assert max(abs(erfc32(np.float32(v), np.float32(math.exp(-v * v))) - math.erfc(v)) for v in x) < 5e-7
+    z = np.linspace(-1000, 1000, 8000).astype(np.float32)
+    found = np.array([sine_and_cosine32(v) for v in z])
+    wanted = np.stack([np.sin(z.astype(np.float64)), np.cos(z.astype(np.float64))], 1)
+    assert np.abs(found - wanted).max() < 5e-7
 
 
 def test_where_no_network_is_chosen_there_is_none_to_train():

@@ -21,11 +21,13 @@ import torch
 
 import foldnet
 from foldnet.boolean import pruning
+from foldnet.boolean import training as boolean_training
 from foldnet.boolean.constructions import wrong_corners
 from foldnet.geometry import boundaries, cells, comparison, grid, pieces, regions, tropical, vision
 from foldnet.growth import amplitude, expressivity, fold_loop, folding, neurons, tiny, typical, widen
 from foldnet.growth.minibatches import Training
 from foldnet.nets import Network, ReLUNet, stack
+from foldnet.piecewise import text
 from foldnet.splines import breakpoints, creases, depth, dynamics, gans, initialization, landscape
 from foldnet.train import fit
 from foldnet.training import problem
@@ -313,6 +315,21 @@ def pruned_deep(net):
     return rows if net.batch_shape else rows[0]
 
 
+def corners_right(net):
+    """Right corners after four epochs on XOR, each network a row of its own."""
+    rows = net.with_layers(
+        [w.reshape(-1, 1, *w.shape[-2:]) for w in net.weights], [b.reshape(-1, 1, b.shape[-1]) for b in net.biases]
+    )
+    found = torch.tensor(boolean_training.trained(rows, [XOR] * len(rows.biases[0]), epochs=4).right[:, 0])
+    return found if net.batch_shape else found[0]
+
+
+def corners_by_hand(net):
+    vector = by_optim(net, CORNERS, torch.tensor(XOR, dtype=net.dtype)[:, None], bits, 4, 0.025)
+    out = layers(net.with_vector(vector), CORNERS)[-1][..., 0]
+    return ((out > 0) == (torch.tensor(XOR) > 0)).sum(-1)
+
+
 SLOPPY = ("growth.amplitude.best_amplitude", "growth.neurons.optimal_neurons")
 BLIND = "its result is made of sizes or of data, and a network in it keeps its leak"
 LINE_NET = (1, 5, 1)
@@ -334,6 +351,7 @@ TRIALS = {
         (2, 4, 1),
         truth=lambda net, r: [(r, by_optim(net, CORNERS, torch.tensor(XOR, dtype=net.dtype)[:, None], bits, 4, 0.025))],
     ),
+    "boolean.training.trained": Trial(corners_right, (2, 4, 1), truth=lambda net, r: [(r, corners_by_hand(net))]),
     "boolean.pruning.keep_neurons": Trial(
         lambda net: pruning.keep_neurons(net, 0, [[0, 2], [1, 3]])(X),
         truth=lambda net, r: [(r, some_neurons(net, [[0, 2], [1, 3]]))],
@@ -379,6 +397,7 @@ TRIALS = {
     "geometry.grid.on_grid": Trial(lambda net: grid.on_grid(net, points=9).labels, same=True),
     "geometry.regions.on_plane": Trial(lambda net: regions.on_plane(net, X[0], torch.eye(2))(X), same=True),
     "geometry.comparison.coefficients": Trial(lambda net: comparison.coefficients(net, X), same=True),
+    "geometry.comparison.compress": Trial(lambda net: comparison.compress(net, X, 3), same=True),
     "geometry.vision.jacobian": Trial(lambda net: vision.jacobian(net, X), same=True),
     "geometry.vision.jacobians": Trial(lambda net: torch.cat([*vision.jacobians(net, X, chunk=5)], -3), same=True),
     "geometry.vision.affine_at": Trial(lambda net: vision.affine_at(net, X), same=True),
@@ -465,6 +484,9 @@ TRIALS = {
     "splines.landscape.gradient": Trial(lambda net: landscape.gradient(net, LINE, VALUES), LINE_NET),
     "splines.landscape.hessian": Trial(lambda net: landscape.hessian(net, LINE, VALUES), LINE_NET),
     "splines.creases.creases": Trial(lambda net: creases.creases(net)(X), (2, 5, 1), same=True),
+    "piecewise.text.to_json": Trial(
+        lambda net: layers(text.from_json(text.to_json(net)), X)[-1], truth=lambda net, r: [(r, layers(net, X)[-1])], tol=0.0
+    ),
 }
 
 

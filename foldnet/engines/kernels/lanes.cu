@@ -4,6 +4,7 @@
 //   REAL            float or double; SINGLE is defined for float
 //   SIZES, DEPTH    the layers, `4, 3, 1`, and how many affine maps there are, 2
 //   N               points
+//   ACTIVATION      0 (leaky) ReLU, 1 tanh, 2 |x|, 3 GELU, 4 sine; of the last three the slopes are kept beside the values
 //   LOSS            0 squares, 1 binary cross-entropy, 2 cross-entropy of a softmax
 //   ADAM, BATCHES   0 or 1: Adam (with its BETA1, BETA2, EPSILON) or plain descent, mini-batches or all points at once
 //   LOOKS           1: the loss is wanted at every epoch; 0: only at the marked ones, otherwise just whether it is finite
@@ -13,7 +14,7 @@
 //   APART           1: Adam's moments in shared memory; 0: in registers
 //   FLAT            1: the points of an epoch are written out one after the other (one lane only), 0: a loop
 //   POINTS          with FLAT, where defined: the points themselves, numbers of the code
-//   WORDS           with FLAT: targets are bits, that many words for each network; 0: they are numbers
+//   WORDS           targets are bits, that many words for each network; 0: they are numbers
 //
 // One lane: the network lives in its registers. More: lane l takes points l, l + LANES, ...; weights lie in shared memory,
 // where all lanes read the same one at the same time; activations and slopes stay in registers; parameter k of a layer is moved by
@@ -69,6 +70,24 @@ __device__ __forceinline__ real quotient(real a, real b) { return __fdividef(a, 
 __device__ __forceinline__ real root(real x) { return sqrtf(x); }
 __device__ __forceinline__ real logarithm(real x) { return logf(x); }
 __device__ __forceinline__ real size_of(real x) { return fabsf(x); }
+__device__ __forceinline__ real hyperbolic_tangent(real x) {
+    real e = __expf(-2.0f * fabsf(x));
+    return copysignf(__fdividef(1.0f - e, 1.0f + e), x);
+}
+// The share of a normal distribution below x, by Abramowitz and Stegun (7.1.26, off by at most 1e-7), and its density there.
+__device__ __forceinline__ void normal(real x, real &share, real &density) {
+    real e = __expf(-0.5f * x * x), t = __fdividef(1.0f, 1.0f + 0.3275911f * 0.70710678f * fabsf(x));
+    real series = t * (0.254829592f + t * (-0.284496736f + t * (1.421413741f + t * (-1.453152027f + t * 1.061405429f))));
+    real above = 0.5f * series * e;
+    share = x < 0 ? above : 1.0f - above;
+    density = 0.39894228f * e;
+}
+// The nearest multiple of 2 pi is taken away in two steps, so that the fast functions see what they are good for.
+__device__ __forceinline__ void sine_and_cosine(real x, real &sine, real &cosine) {
+    real turns = rintf(x * 0.15915494f), rest = (x - turns * 6.28125f) - turns * 1.9353072e-3f;
+    sine = __sinf(rest);
+    cosine = __cosf(rest);
+}
 // log(1 + x) for 0 <= x <= 1: 2 artanh(s) with s = x / (2 + x), by its series
 __device__ __forceinline__ real logarithm_beyond_one(real x) {
     real s = __fdividef(x, 2.0f + x), q = s * s;
@@ -81,6 +100,15 @@ __device__ __forceinline__ real quotient(real a, real b) { return a / b; }
 __device__ __forceinline__ real root(real x) { return sqrt(x); }
 __device__ __forceinline__ real logarithm(real x) { return log(x); }
 __device__ __forceinline__ real size_of(real x) { return fabs(x); }
+__device__ __forceinline__ real hyperbolic_tangent(real x) { return tanh(x); }
+__device__ __forceinline__ void normal(real x, real &share, real &density) {
+    share = 0.5 * erfc(-0.70710678118654752 * x);
+    density = 0.39894228040143268 * exp(-0.5 * x * x);
+}
+__device__ __forceinline__ void sine_and_cosine(real x, real &sine, real &cosine) {
+    sine = sin(x);
+    cosine = cos(x);
+}
 __device__ __forceinline__ real logarithm_beyond_one(real x) { return log1p(x); }
 #endif
 
@@ -117,10 +145,45 @@ __device__ __forceinline__ void forget() {
     if constexpr (LANES > 1) __syncwarp();
 }
 
+// ---- the activation ----------------------------------------------------------------------------------------------------
+
+constexpr bool KEPT = ACTIVATION >= 2;  // whether the slope cannot be read off the value
+
+// What a hidden neuron makes of z; its slope there goes to `s`, if it is kept.
+__device__ __forceinline__ real activated(real z, real leak, real &s) {
+    if constexpr (ACTIVATION == 0) {
+        return z > 0 ? z : leak * z;
+    } else if constexpr (ACTIVATION == 1) {
+        return hyperbolic_tangent(z);
+    } else if constexpr (ACTIVATION == 2) {
+        s = z > 0 ? real(1) : z < 0 ? real(-1) : real(0);
+        return size_of(z);
+    } else if constexpr (ACTIVATION == 3) {
+        real share, density;
+        normal(z, share, density);
+        s = share + z * density;
+        return z * share;
+    } else {
+        real sine;
+        sine_and_cosine(z, sine, s);
+        return sine;
+    }
+}
+
+// A derivative by the value `a`, as one by what the neuron saw.
+__device__ __forceinline__ real through(real e, real a, real s, real leak) {
+    if constexpr (ACTIVATION == 0)
+        return a > 0 ? e : leak * e;
+    else if constexpr (ACTIVATION == 1)
+        return e * (1 - a * a);
+    else
+        return e * s;
+}
+
 // ---- one point ---------------------------------------------------------------------------------------------------------
 
 template <int L>
-__device__ __forceinline__ void forward(const real *w, const real *x, real *a, real leak) {
+__device__ __forceinline__ void forward(const real *w, const real *x, real *a, real *s, real leak) {
     using layer = Layer<L>;
     const real *below = L ? a + layer::top - layer::in : x;
 #pragma unroll
@@ -128,14 +191,15 @@ __device__ __forceinline__ void forward(const real *w, const real *x, real *a, r
         real z = w[layer::start + layer::in * layer::out + j];
 #pragma unroll
         for (int i = 0; i < layer::in; i++) z += w[layer::start + j * layer::in + i] * below[i];
-        a[layer::top + j] = L == DEPTH - 1 || z > 0 ? z : leak * z;
+        a[layer::top + j] = L == DEPTH - 1 ? z : activated(z, leak, s[KEPT ? layer::top + j : 0]);
     }
-    if constexpr (L + 1 < DEPTH) forward<L + 1>(w, x, a, leak);
+    if constexpr (L + 1 < DEPTH) forward<L + 1>(w, x, a, s, leak);
 }
 
 // `d`, the derivative by what layer L gives, becomes sums in `g` and goes on to the layer below.
 template <int L>
-__device__ __forceinline__ void backward(const real *w, const real *x, const real *a, const real *d, real *g, real leak, int lane) {
+__device__ __forceinline__ void backward(const real *w, const real *x, const real *a, const real *kept, const real *d, real *g, real leak,
+                                         int lane) {
     using layer = Layer<L>;
     constexpr int weights = layer::in * layer::out;
     forget();
@@ -170,8 +234,8 @@ __device__ __forceinline__ void backward(const real *w, const real *x, const rea
 #pragma unroll
             for (int i = 0; i < layer::in; i++) e[i] += w[layer::start + j * layer::in + i] * d[j];
 #pragma unroll
-        for (int i = 0; i < layer::in; i++) e[i] = below[i] > 0 ? e[i] : leak * e[i];
-        backward<L - 1>(w, x, a, e, g, leak, lane);
+        for (int i = 0; i < layer::in; i++) e[i] = through(e[i], below[i], kept[KEPT ? layer::top - layer::in + i : 0], leak);
+        backward<L - 1>(w, x, a, kept, e, g, leak, lane);
     }
 }
 
@@ -216,7 +280,7 @@ template <bool FULL, bool STEP, bool WRITTEN>
 __device__ __forceinline__ void visit(const Task &task, long long b, int p, const unsigned *bits, real share, const real *w, real *g,
                                       real &loss, int lane) {
     const real leak = real(task.leak);
-    real x[IN], target[OUT], a[UNITS], d[OUT];
+    real x[IN], target[OUT], a[UNITS], kept[KEPT ? UNITS : 1], d[OUT];
 #pragma unroll
     for (int i = 0; i < IN; i++) {
 #if FLAT && defined(POINTS)
@@ -237,9 +301,9 @@ __device__ __forceinline__ void visit(const Task &task, long long b, int p, cons
         target[j] = ((const real *)task.y)[k * task.y_step + b * task.y_own];
 #endif
     }
-    forward<0>(w, x, a, leak);
+    forward<0>(w, x, a, kept, leak);
     judge<FULL>(a + Last::top, target, share, d, loss);
-    if constexpr (STEP) backward<DEPTH - 1>(w, x, a, d, g, leak, lane);
+    if constexpr (STEP) backward<DEPTH - 1>(w, x, a, kept, d, g, leak, lane);
 }
 
 // Points first, ..., beyond - 1 in this order (or in their own): adds to the gradient and to the loss.

@@ -7,13 +7,13 @@ import torch
 from foldnet.boolean import functions, training
 
 
-def test_a_mean_loss_that_is_enough_leaves_no_corner_wrong():
-    assert training._enough(4) == pytest.approx(np.log(2) / 16)
-    out, y = torch.tensor([[1e-4]] + [[50.0]] * 15), torch.ones(16, 1)
-    loss = torch.nn.functional.binary_cross_entropy_with_logits(out, y)
-    assert loss < training._enough(4)  # a corner just right
-    out[0] = -1e-4
-    assert torch.nn.functional.binary_cross_entropy_with_logits(out, y) > training._enough(4)  # just wrong
+@pytest.mark.parametrize(("loss", "middle", "far"), [("bce", 0.0, 50.0), ("mse", 0.5, 1.0)])
+def test_a_mean_loss_that_is_enough_leaves_no_corner_wrong(loss, middle, far):
+    measure = {"bce": torch.nn.functional.binary_cross_entropy_with_logits, "mse": torch.nn.functional.mse_loss}[loss]
+    out, y = torch.tensor([[middle + 1e-4]] + [[far]] * 15), torch.ones(16, 1)
+    assert measure(out, y) < training._enough(4, loss)  # a corner just right
+    out[0] = middle - 1e-4
+    assert measure(out, y) > training._enough(4, loss)  # just wrong
 
 
 def test_successes_are_those_of_a_plain_loop_in_torch():

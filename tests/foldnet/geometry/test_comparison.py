@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.cluster import KMeans
 
 from foldnet.geometry import comparison as compare
 from foldnet.geometry.convnet import ConvNet
@@ -90,3 +93,74 @@ def test_cka_of_a_linear_network_has_no_value():
     assert torch.isnan(compare.cka(rows, other))
     assert torch.isnan(compare.cka(other, rows.float().double()))
     assert 0 < float(compare.cka(rows, other, centred=False)) <= 1
+
+
+# ---- clusters --------------------------------------------------------------------------------------------------------------
+
+
+def test_kmeans_finds_separate_clouds_as_scikit_learn_does():
+    middles = torch.tensor([[0.0, 0.0], [10.0, 0.0], [0.0, 10.0]], dtype=torch.float64)
+    label = torch.arange(90) % 3
+    rows = middles[label] + some(90, 2)
+    best = min((compare.kmeans(rows, 3, seed=s) for s in range(10)), key=lambda r: float((rows - r[0][r[1]]).square().sum()))
+    twin = KMeans(3, n_init=10, random_state=0).fit(rows.numpy())
+    assert float((rows - best[0][best[1]]).square().sum()) == pytest.approx(twin.inertia_)
+    assert len({(int(a), int(b)) for a, b in zip(best[1], label)}) == 3
+
+
+def test_one_cluster_is_the_mean_and_as_many_as_rows_are_the_rows():
+    rows = some(20, 4)
+    torch.testing.assert_close(compare.kmeans(rows, 1)[0][0], rows.mean(0))
+    centres, cluster = compare.kmeans(rows, 20)
+    torch.testing.assert_close(centres[cluster], rows)
+    with pytest.raises(ValueError, match="between 1 and 20 clusters"):
+        compare.kmeans(rows, 21)
+
+
+def test_each_step_of_kmeans_lowers_the_error():
+    rows = some(300, 5)
+    errors = [float((rows - c[k]).square().sum()) for c, k in (compare.kmeans(rows, 7, steps=s, seed=3) for s in range(1, 12))]
+    assert all(b <= a + 1e-9 for a, b in itertools.pairwise(errors))
+    assert errors[-1] < errors[0]
+
+
+def compressed_by_hand(net, x, at, k, seed):
+    """Point by point: the affine map of each output at a point, the nearest centre, its value there."""
+    out = torch.zeros(len(at), net.sizes[-1], dtype=net.dtype)
+    train, test = compare.coefficients(net, x), compare.coefficients(net, at)
+    for j, i in itertools.product(range(net.sizes[-1]), range(len(at))):
+        draw = torch.randperm(len(x), generator=torch.Generator().manual_seed(seed + j))[:k]
+        found = KMeans(k, init=train[j][draw].numpy(), n_init=1, max_iter=10, tol=0).fit(train[j].numpy())
+        centre = min(found.cluster_centers_, key=lambda c: np.linalg.norm(c - test[j, i].numpy()))
+        out[i, j] = float(centre[:-1] @ at[i].numpy() + centre[-1])
+    return out
+
+
+@pytest.mark.parametrize("name", NETS)
+def test_rows_give_the_values(name):
+    torch.testing.assert_close(compare.values(compare.coefficients(NETS[name], X), X), NETS[name](X).T)
+
+
+@pytest.mark.parametrize(
+    ("net", "k"), [(NETS["dense"], 3), (ReLUNet.random((12, 30, 2), leak=0.3, seed=5), 4), (NETS["conv"], 2)]
+)
+def test_a_compressed_network_says_what_its_nearest_centres_say(net, k):
+    at = some(15, 12, 7)
+    torch.testing.assert_close(compare.compress(net, X, k, at=at, seed=3), compressed_by_hand(net, X, at, k, 3))
+
+
+@pytest.mark.parametrize("name", NETS)
+def test_one_map_is_the_mean_map_and_as_many_as_points_are_the_network(name):
+    net = NETS[name]
+    mean = compare.coefficients(net, X).mean(1)
+    torch.testing.assert_close(compare.compress(net, X, 1), X @ mean[:, :-1].T + mean[:, -1])
+    torch.testing.assert_close(compare.compress(net, X, len(X)), net(X))
+    single = compare.compress(net.to(torch.float32), X.float(), 2)
+    assert (single.dtype, single.shape) == (torch.float32, (40, 3))
+
+
+def test_what_cannot_be_compressed_is_refused():
+    with pytest.raises(ValueError, match="one network at a time is compressed"):
+        compare.compress(ReLUNet.random((12, 3, 2), batch=2), X, 2)
+    with pytest.raises(ValueError, match="between 1 and 40 clusters"):
+        compare.compress(NETS["dense"], X, 41)

@@ -18,6 +18,7 @@ from foldnet.geometry import _sheet
 from foldnet.geometry import regions as R
 from foldnet.geometry._outlines import chains
 from foldnet.geometry.cells import count_regions
+from foldnet.geometry.grid import on_grid
 from foldnet.geometry.regions import boundary, decision, on_plane, plane_through, regions
 from foldnet.nets import ReLUNet
 from tests.foldnet.geometry.rational import area, faces
@@ -301,8 +302,25 @@ def test_a_slice_is_the_network_on_the_plane():
     holds_together(regions(flat, 3 * np.array(R.SQUARE)), 36)
 
 
+@pytest.mark.parametrize("window", [0.5, np.float32(0.5), ((-0.5, 0.5), (-0.5, 0.5)), np.array([[-0.5, 0.5]] * 2)])
+def test_a_window_is_a_number_or_a_box_too(window):
+    net = ReLUNet.random((2, 9, 1), seed=0)
+    corners = [(-0.5, -0.5), (0.5, -0.5), (0.5, 0.5), (-0.5, 0.5)]
+    assert np.array_equal(regions(net, window).vertices, regions(net, corners).vertices)
+    seen, true = on_grid(net, window, points=50), on_grid(net, corners, points=50)
+    assert seen.extent == true.extent == (-0.5, 0.5, -0.5, 0.5)
+    assert np.array_equal(seen.labels, true.labels)
+
+
+def test_a_box_need_not_be_a_square():
+    assert np.isclose(regions(ReLUNet.random((2, 9, 1), seed=0), ((0, 3), (-1, 1))).areas.sum(), 6.0)
+
+
 def test_bad_input_gets_one_sentence():
     net = ReLUNet.random((2, 5, 1))
+    for window in (0, -1.0, np.nan, np.inf, ((1, 0), (0, 1)), ((0, np.inf), (0, 1)), (1, 2, 3)):
+        with pytest.raises(ValueError, match="a window is"):
+            regions(net, window)
     flat, dented = [(0, 0), (1, 1), (2, 2)], [(0, 0), (2, 0), (1, 0.1), (1, 2)]
     for window in ([(0, 0), (1, 0)], flat, dented, [(0, 0), (np.nan, 0), (1, 1)], []):
         with pytest.raises(ValueError, match="a window is"):

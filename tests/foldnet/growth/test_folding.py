@@ -131,6 +131,37 @@ def test_of_the_two_ways_to_turn_the_one_with_the_larger_gradient_is_taken():
     assert better > 20
 
 
+@pytest.mark.parametrize(("leak", "out"), [(0.0, 1), (0.3, 3)])
+def test_the_scan_finds_the_longest_gradient_of_all_angles(leak, out):
+    """Against autograd at a thousand angles on the side of the mistake, and no finer step is missed."""
+    nets, x, y = problem((2, 4, out), seed=31, batch=6)
+    nets = ReLUNet(nets.weights, nets.biases, leak)
+    found = fold(nets, x, y, angle=None)
+    fixed = fold(nets, x, y)
+    gains = []
+    for k in range(6):
+        w = found.normal[k] / found.normal[k].norm()
+        w = w * (w @ (found.instance[k] - found.point[k])).sign()
+        push = found.outgoing[k] / found.outgoing[k].abs().max()
+
+        def length(way, k=k, push=push):
+            grown = widen(nets[k], 0, way[None], -(way @ found.point[k])[None], 1e-9 * push)
+            p = grown.vector().requires_grad_()
+            z = grown.with_vector(p)(x)
+            z = torch.cat([torch.zeros_like(z), z], -1) if out == 1 else z
+            gradient = grown.with_vector(torch.autograd.grad(torch.nn.functional.cross_entropy(z, y), p)[0])
+            return torch.cat([gradient.weights[0][-1], gradient.biases[0][-1:]]).norm().item()
+
+        row, size = found.incoming[k, 0], found.incoming[k, 0].norm()
+        assert row @ w > 0
+        u = found.along[k]
+        sweep = [length(size * (np.cos(t) * w + np.sin(t) * u)) for t in np.linspace(-np.pi / 2, np.pi / 2, 1001)[1:-1]]
+        assert length(row) >= max(sweep) * (1 - 1e-6)
+        gains.append(length(row) / length(fixed.incoming[k, 0]))
+    assert min(gains) >= 1 - 1e-6
+    assert max(gains) > 1.01
+
+
 def test_the_push_is_between_the_true_class_and_its_strongest_rival():
     nets, x, y = problem((2, 4, 4), seed=23, batch=40)
     found = fold(nets, x, y)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from foldnet.growth._passes import tall_svd
-from foldnet.growth.amplitude import _line_search, best_amplitude
+from foldnet.growth.amplitude import best_amplitude, line_search
 from foldnet.growth.expressivity import best_update, desired_update, layer_inputs
 from foldnet.growth.moments import SecondMoment, cross_products, gram, with_one
 from foldnet.growth.neurons import optimal_neurons, second_moment, with_neurons
@@ -440,14 +440,37 @@ def test_no_more_neurons_than_are_of_use():
     assert not both.outgoing[1].any()
 
 
+@pytest.mark.parametrize("old", ["first", "jointly", "kept"])
+@pytest.mark.parametrize("loss", ["mse", "bce"])
+def test_a_threshold_keeps_the_neurons_whose_square_times_the_loss_is_above_it(old, loss):
+    x, y = problem()
+    y = (y > 0).double() if loss == "bce" else y
+    nets = stack([SmoothNet.random((6, 3, 5, 4), seed=seed) for seed in range(3)])
+    every = optimal_neurons(nets, 1, x, y, loss=loss, old=old)
+    worth = every.singular_values.square() * mean_loss(nets, x, y, loss).unsqueeze(-1)
+    tau = float(worth[0, 1] + worth[0, 2]) / 2  # the first network gets two
+    new = optimal_neurons(nets, 1, x, y, loss=loss, old=old, threshold=tau)
+    assert new.rank.tolist() == (worth > tau).sum(-1).tolist()
+    assert new.rank[0] == 2 < every.rank[0]
+    assert new.bias.shape[-1] == int(new.rank.max())
+    assert torch.allclose(new.singular_values, every.singular_values)
+    for b, rank in enumerate(new.rank.tolist()):
+        assert torch.allclose(new.outgoing[b, :, :rank], every.outgoing[b, :, :rank])
+        assert not new.outgoing[b, :, rank:].any()
+    assert optimal_neurons(nets, 1, x, y, k=1, loss=loss, old=old, threshold=tau).bias.shape[-1] == 1
+    assert optimal_neurons(nets, 1, x, y, loss=loss, old=old, threshold=1e9).bias.shape[-1] == 0
+    with pytest.raises(ValueError, match="a threshold is at least 0; got -1"):
+        optimal_neurons(nets, 1, x, y, threshold=-1)
+
+
 def test_line_search_is_monotone_and_finds_the_minimum():
     zero = torch.zeros(4, dtype=torch.float64)
     minima = torch.tensor([0.003, 0.7, 40.0, -1.0], dtype=torch.float64)
-    found = _line_search(lambda t: (t - minima) ** 2, zero)
+    found = line_search(lambda t: (t - minima) ** 2, zero)
     assert torch.allclose(found.amplitude[:3], minima[:3], rtol=1e-4)
     assert found.amplitude[3] == 0
     assert (found.loss <= found.start).all()
-    wild = _line_search(lambda t: torch.where(t > 0.5, torch.nan, torch.cos(40 * t)), zero)
+    wild = line_search(lambda t: torch.where(t > 0.5, torch.nan, torch.cos(40 * t)), zero)
     assert (wild.loss <= wild.start).all()
     assert wild.loss.isfinite().all()
 
@@ -464,8 +487,8 @@ def test_bad_input_is_a_sentence():
         (lambda: optimal_neurons(net, 0, x, y[:5]), "targets have shape"),
         (lambda: with_neurons(net, 0, optimal_neurons(net, 0, x, y, 1), -1.0), "at least 0; got -1"),
         (lambda: best_amplitude(net, 0, optimal_neurons(net, 0, x, y, 1), x, y, update="first"), "update is 'only', .*'first'"),
-        (lambda: _line_search(lambda t: t, torch.zeros(1), least=0.0), "got least=0.0 and most=1024.0"),
-        (lambda: _line_search(lambda t: t, torch.zeros(1), least=2.0, most=1.0), "got least=2.0 and most=1.0"),
+        (lambda: line_search(lambda t: t, torch.zeros(1), least=0.0), "got least=0.0 and most=1024.0"),
+        (lambda: line_search(lambda t: t, torch.zeros(1), least=2.0, most=1.0), "got least=2.0 and most=1.0"),
     ]:
         with pytest.raises(ValueError, match=words):
             call()

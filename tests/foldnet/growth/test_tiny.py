@@ -255,6 +255,33 @@ def test_networks_widened_in_groups_are_those_widened_together(monkeypatch):
         assert largest_gap([a.losses, a.amplitudes, a.singular_values], [b.losses, b.amplitudes, b.singular_values]) < 1e-9
 
 
+def test_it_stops_when_every_network_has_the_target(monkeypatch):
+    """Before a growth, after the last one and at a mark; one network that is there does not stop the others."""
+    how = {"lr": 1e-2, "batch_size": 20, "points": 40}
+
+    def right(net):
+        guess = torch.stack([net[b](torch.as_tensor(X)).argmax(-1) for b in range(2)])
+        return (guess == torch.as_tensor(Y)).double().mean(-1)
+
+    whole = tiny.tiny(start(), X, Y, 3, 10, 70, look=right, **how)
+    first, second = (whole.around[g][0] for g in range(2))
+    target = float(first.max())
+    assert float(first.min()) < target <= float(second.min())
+    run = tiny.tiny(start(), X, Y, 3, 10, 70, target=target, **how)
+    assert (run.minibatches, len(run.growths)) == (20, 2)
+    assert largest_gap(run.net.weights, tiny.tiny(start(), X, Y, 1, 10, 20, **how).net.weights) < 1e-7
+    late = tiny.tiny(start(), X, Y, 3, 10, 70, target=1.0, **how)
+    assert len(late.growths) == 6
+    assert 30 < late.minibatches < 70
+    assert late.minibatches % 10 == 0
+    assert right(late.net).min() == 1
+    marked = tiny.tiny(start(), X, Y, 3, 10, 70, target=target, marks=[20, 60], look=right, **how)
+    assert [float(seen.min()) for seen in marked.looks] == [float(second.min())]
+    assert (whole.minibatches, len(whole.growths)) == (70, 6)
+    monkeypatch.setattr(tiny, "MOST_ENTRIES", 1)
+    assert tiny.tiny(start(), X, Y, 3, 10, 70, target=target, **how).minibatches == 20
+
+
 def test_bad_growth_is_refused_in_a_sentence():
     with pytest.raises(ValueError, match="method is one of 'optimal', 'random', 'random, old moved'; got 'best'"):
         grown(method="best")
@@ -262,6 +289,8 @@ def test_bad_growth_is_refused_in_a_sentence():
         grown(growths=5)
     with pytest.raises(ValueError, match="marks lie between 0 and 8"):
         grown(marks=[9])
+    with pytest.raises(ValueError, match="target is an accuracy, above 0 and at most 1; got 95"):
+        grown(target=95)
 
 
 # ---- the stored run ------------------------------------------------------------------------------------------------------

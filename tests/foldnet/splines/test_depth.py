@@ -115,14 +115,23 @@ def test_thirty_random_weights_agree_with_exact_fractions():
         assert deep_spline(net).breakpoint_count() == len(switching)
 
 
-@settings(deadline=None, max_examples=150)
-@given(dyadic(), st.integers(0, 10_000))
-def test_the_kernel_and_the_tensors_find_the_same(net, seed):
+LINES = [depth._line(), depth._line(-0.7, 1.3), depth._line(0.2), depth._line(high=-0.1)]
+
+
+@settings(deadline=None, max_examples=300)
+@given(dyadic(), st.sampled_from(LINES), st.booleans())
+def test_the_kernel_and_the_tensors_find_the_same(net, line, batch):
     """Networks on the processor go through a compiled kernel, those on other devices through tensors: every column agrees."""
-    hidden = np.random.default_rng(seed).integers(1, 80, 3).tolist()
-    for f in (net, random((1, *hidden, 1), seed, leak=net.leak), net.with_vector(net.vector().expand(2, 3, -1))):
-        for line in (depth._line(), depth._line(-0.7, 1.3), depth._line(0.2), depth._line(high=-0.1)):
-            agree(depth._by_kernel(f, line), depth._by_tensors(f, line))
+    f = net.with_vector(net.vector() * torch.tensor([[1.0, -1.0], [0.5, -2.0]]).unsqueeze(-1)) if batch else net
+    agree(depth._by_kernel(f, line), depth._by_tensors(f, line))
+
+
+@pytest.mark.parametrize("line", LINES)
+@pytest.mark.parametrize(("hidden", "leak"), [((70, 3, 65), 0.0), ((5, 79, 40), 0.25), ((64, 1, 30), 0.0)])
+def test_the_kernel_and_the_tensors_find_the_same_in_wide_layers(hidden, leak, line):
+    """Bits of more than 64 neurons lie in several words."""
+    f = random((1, *hidden, 1), 7, leak=leak)
+    agree(depth._by_kernel(f, line), depth._by_tensors(f, line))
 
 
 @settings(deadline=None, max_examples=100)

@@ -30,6 +30,8 @@ def test_a_batch_is_its_partitions():
     one_by_one = [[part.lonely(beta[i, j], x[i, j]).item() for j in range(4)] for i in range(3)]
     assert part.lonely(beta, x).tolist() == one_by_one
     assert part.alone(beta[0, 0], x).shape == (3, 4, 6)
+    for i in range(3):
+        assert part.alone(beta, x[0, 0])[i].tolist() == [part.alone(beta[i, j], x[0, 0]).tolist() for j in range(4)]
 
 
 @settings(deadline=None, max_examples=40)

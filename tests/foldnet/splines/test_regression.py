@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import lsq_linear, minimize
@@ -100,6 +101,14 @@ def test_a_piecewise_linear_target_is_found():
 def test_last_number_of_pieces_interpolates():
     x, y = data(7, 5, "noise")
     assert optimal(x, y, 6)[-1].loss < 1e-20
+
+
+def test_values_may_come_from_a_network_that_is_trained():
+    """They carry gradients, which the fit does not need."""
+    x, y = (torch.tensor(a) for a in data(6, 0, "sine"))
+    found = optimal(x, y.clone().requires_grad_(), 2)
+    assert [one.loss for one in found] == [one.loss for one in optimal(x, y, 2)]
+    assert not found[-1].fit.knots.requires_grad
 
 
 def test_order_of_the_data_does_not_matter():

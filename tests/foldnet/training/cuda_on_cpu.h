@@ -55,6 +55,8 @@ static unsigned __ballot_sync(unsigned, bool vote) {
 }
 #define __popc(x) __builtin_popcount(x)
 #define __expf(x) expf(x)
+#define __sinf(x) sinf(x)
+#define __cosf(x) cosf(x)
 #define __fdividef(a, b) ((a) / (b))
 
 struct Task;

@@ -18,6 +18,7 @@ from foldnet.engines._cuda_plan import Layout, best_layout, bits, layouts, plan_
 from foldnet.engines._torch_engine import TorchEngine
 from foldnet.geometry import _slopes_cuda, vision
 from foldnet.geometry.convnet import ConvNet
+from foldnet.growth.smooth import SmoothNet
 from foldnet.nets import ReLUNet
 from foldnet.splines import gans
 from foldnet.train import fit
@@ -58,7 +59,9 @@ def on_cpu(built, monkeypatch):
 def random_problem(sizes, n, count, dtype=torch.float64, own_points=False, corners=False, **settings):
     """Random points (or corners of a cube) and targets that fit the loss; those of the points or of the targets are shared."""
     rng = np.random.default_rng(5)
-    nets = ReLUNet.random(sizes, batch=count, leak=settings.pop("leak", 0.1), seed=4, dtype=dtype)
+    kind = settings.pop("activation", "relu")
+    own = {"leak": settings.pop("leak", 0.1)} if kind == "relu" else {"activation": kind}
+    nets = (ReLUNet if kind == "relu" else SmoothNet).random(sizes, batch=count, seed=4, dtype=dtype, **own)
     x = CORNERS if corners else torch.as_tensor(rng.normal(size=(count, n, sizes[0]) if own_points else (n, sizes[0])))
     y = torch.as_tensor(rng.uniform(0.01, 1, size=(n, sizes[-1]) if own_points else (count, n, sizes[-1])))
     if settings["loss"] == "cross_entropy":
@@ -87,7 +90,8 @@ def step_by_step(problem, other, tol, parted=0.0, chunks=(1, 1, 2, 3, 5, 8)):
 
 def laid_out(problem, lanes, apart=False):
     """The plan with that many lanes."""
-    found = next(k for k in layouts(problem.net.sizes, problem.x.shape[1], problem.optimizer == "adam", True) if k.lanes == lanes)
+    setting = problem.net.sizes, problem.x.shape[1], problem.optimizer == "adam", True, problem.net.activation
+    found = next(k for k in layouts(*setting) if k.lanes == lanes)
     return plan_for(problem, replace(found, apart=apart or found.apart))
 
 
@@ -102,6 +106,20 @@ CASES = [
     ({"sizes": (2, 5, 3), "n": 13, "loss": "cross_entropy", "optimizer": "adam", "batch_size": 5}, 4),
     ({"sizes": (4, 6, 6, 2), "n": 16, "loss": "mse", "optimizer": "adam", "until": 0.15}, 16),
     ({"sizes": (3, 8, 8, 1), "n": 40, "loss": "bce", "optimizer": "gd"}, 32),
+    # targets that are bits, in a loop: for several lanes, and in mini-batches
+    ({"sizes": (4, 3, 2), "n": 16, "loss": "bce", "optimizer": "adam", "corners": True}, 4),
+    ({"sizes": (4, 3, 2), "n": 16, "loss": "bce", "optimizer": "adam", "corners": True, "batch_size": 5}, 1),
+]
+
+# every activation in one lane with the points in the code, in more lanes, and through two hidden layers in mini-batches
+CASES += [
+    (how | {"activation": name}, lanes)
+    for name in ("tanh", "abs", "gelu", "sine")
+    for how, lanes in (
+        ({"sizes": (4, 3, 1), "n": 16, "loss": "bce", "optimizer": "adam", "corners": True, "until": 0.6}, 1),
+        ({"sizes": (2, 4, 3, 1), "n": 9, "loss": "mse", "optimizer": "adam", "own_points": True}, 4),
+        ({"sizes": (2, 3, 3, 2), "n": 11, "loss": "cross_entropy", "optimizer": "sgd", "batch_size": 4}, 1),
+    )
 ]
 
 
@@ -122,9 +140,11 @@ def test_kernel_with_moments_in_shared_memory(on_cpu):
 
 
 @needs_compiler
+@pytest.mark.parametrize("activation", ["relu", "tanh", "abs", "gelu", "sine"])
 @pytest.mark.parametrize(("lanes", "corners"), [(1, True), (4, False)])
-def test_kernel_in_float32(on_cpu, lanes, corners):
-    problem = random_problem((4, 3, 1), 16, 40, torch.float32, corners=corners, loss="bce", optimizer="adam")
+def test_kernel_in_float32(on_cpu, lanes, corners, activation):
+    how = {"loss": "bce", "optimizer": "adam", "activation": activation}
+    problem = random_problem((4, 3, 1), 16, 40, torch.float32, corners=corners, **how)
     step_by_step(problem, _cuda.CudaEngine(problem, laid_out(problem, lanes)), 5e-5)
 
 

@@ -1,0 +1,103 @@
+"""The same network in single precision, and on a GPU where there is one: the pieces of double precision on a processor."""
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from foldnet.nets import ReLUNet
+from foldnet.piecewise.net import PiecewiseLinear, of
+from tests.foldnet.piecewise.test_own_network import DEGENERATE, drawn
+
+PLACES = [
+    torch.float32,
+    pytest.param("cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")),
+]
+CLOSE = 1e-4
+
+
+def both(model: nn.Module, place, shape) -> tuple[PiecewiseLinear, PiecewiseLinear]:
+    """A network in float64 on the processor, and the same elsewhere: in another dtype, or on another device."""
+    first = of(model.to("cpu", torch.float64), shape)
+    return first, of(model.to(place), shape)
+
+
+def numbers(a) -> np.ndarray:
+    return a.double().cpu().numpy() if isinstance(a, torch.Tensor) else np.asarray(a, dtype=float)
+
+
+def degenerate(name: str) -> nn.Module:
+    (weights, biases), second = DEGENERATE[name], [[1.0, -0.4, 0.3], [0.5, 0.5, -1.0], [1.0, -0.4, 0.3]]
+    return ReLUNet([weights, second, [[1.0, 1.0, -1.0]]], [biases, [0.05, -0.1, 0.05], [0.0]]).to_sequential()
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("name", sorted(DEGENERATE.keys() - {"huge and tiny"}))
+def test_a_plane_has_the_same_pieces(name, place):
+    true, found = (net.regions() for net in both(degenerate(name), place, 2))
+    assert len(found) == len(true)
+    assert {row.tobytes() for row in found.pattern} == {row.tobytes() for row in true.pattern}
+    assert np.allclose(np.sort(found.areas), np.sort(true.areas), atol=CLOSE)
+    scale = np.abs(true.values).max()
+    assert np.allclose(np.sort(found.values, 0), np.sort(true.values, 0), atol=CLOSE * scale)
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_line_a_plane_and_a_map_through_layers_of_all_kinds(place):
+    true, found = both(drawn(["residual", "pool", "norm", "relu6", "larger"], 2, 3), place, (1, 6, 6))
+    a, b, way = torch.randn(3, 1, 6, 6, generator=torch.Generator().manual_seed(1)).double()
+    ends = [net.line(a, b) for net in (true, found)]
+    assert len(ends[1]) == len(ends[0]) > 30
+    assert np.allclose(numbers(ends[1].t), numbers(ends[0].t), atol=CLOSE)
+    assert np.allclose(*(numbers(each.values) for each in ends), atol=CLOSE)
+    assert ends[1].values.dtype == found.dtype
+    planes = [net.plane(a, b, way, window=0.1) for net in (true, found)]
+    assert len(planes[1]) == len(planes[0]) > 30
+    assert np.allclose(*(np.sort(each.areas) for each in planes), atol=CLOSE * 0.04)
+    assert np.allclose(*(numbers(net.affine(a).matrix) for net in (true, found)), atol=CLOSE)
+    assert np.isclose(found.margin(a), true.margin(a), rtol=1e-2)
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize(("sizes", "seed"), [((3, 5, 4, 1), 0), ((3, 5, 4, 1), 2), ((4, 5, 3, 1), 1), ((2, 8, 8, 1), 0)])
+def test_cells_are_those_of_double_precision(sizes, seed, place):
+    true, found = both(ReLUNet.random(sizes, seed=seed, dtype=torch.float32).to_sequential(), place, sizes[0])
+    x = 0.1 * torch.arange(1, sizes[0] + 1)
+    one, other = (net.cell(x) for net in (true, found))
+    assert sorted(other.columns) == sorted(one.columns)
+    order = [np.argsort(cell.columns) for cell in (one, other)]
+    assert np.allclose(*(cell.rows[k] for cell, k in zip((one, other), order)), atol=CLOSE)
+    everything = [net.cells(x) for net in (true, found)]
+    assert everything[1].net is found
+    seen = [{c.pattern.tobytes(): (c.bounded, len(c.rows)) for c in each.pieces} for each in everything]
+    assert seen[1] == seen[0]
+    assert len(everything[1].pairs) == len(everything[0].pairs)
+
+
+class Stubborn(nn.Module):
+    """A network that cannot be in double precision."""
+
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Linear(2, 3)
+
+    def forward(self, x):
+        return torch.relu(self.first(x)) @ torch.ones(3, 1, dtype=torch.float32)
+
+
+def test_a_network_that_insists_on_single_precision_has_its_cells_too():
+    assert len(of(Stubborn(), 2).cells([0.1, 0.2])) > 3
+
+
+def test_what_scales_hide_in_single_precision_is_missing_and_nothing_else_is():
+    """Documented: what is smaller than 1e-6 of the largest value of its step counts as zero."""
+    true, found = both(degenerate("huge and tiny"), torch.float32, 2)
+    few, all_of_them = found.regions(), true.regions()
+    assert 1 < len(few) < len(all_of_them)
+    assert np.isclose(few.areas.sum(), 4.0)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
+def test_answers_come_on_the_device_of_the_network():
+    net = of(ReLUNet.random((2, 5, 1), seed=0).to_sequential().cuda())
+    assert net.device.type == net([0.1, 0.2]).device.type == net.line([0.0, 0.0], [1.0, 1.0]).values.device.type == "cuda"

@@ -1,0 +1,172 @@
+"""What a module lacks and the module with it: against the dense engine, against plain sums over windows, on drawn modules."""
+
+import copy
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as some
+from torch import nn
+from torch.nn import functional as F
+
+from foldnet.growth.expressivity import best_update, desired_update, layer_inputs
+from foldnet.growth.neurons import optimal_neurons
+from foldnet.nets import ReLUNet
+from foldnet.piecewise import wrong as wrongs
+from foldnet.piecewise.net import of
+
+DOUBLE = torch.float64
+ACTIVATIONS = (nn.ReLU(), nn.LeakyReLU(0.2), nn.Hardtanh(), nn.ReLU6(), nn.PReLU(init=0.1))
+
+
+def close(a, b):
+    return torch.allclose(a, b, rtol=1e-9, atol=1e-11)
+
+
+def mse(module, x, y):
+    module = copy.deepcopy(module).eval()
+    with torch.no_grad():
+        return float((module(x) - y).square().mean())
+
+
+@settings(max_examples=8, deadline=None)
+@given(some.integers(0, 10**6), some.integers(0, 1), some.floats(0.0, 0.5))
+def test_a_dense_module_lacks_what_the_same_network_lacks(seed, layer, leak):
+    dense = ReLUNet.random((3, 4, 5, 2), seed=seed).to(DOUBLE)
+    dense = ReLUNet(dense.weights, dense.biases, leak=leak)
+    x, y = torch.randn(2, 30, 3, dtype=DOUBLE, generator=torch.Generator().manual_seed(seed))
+    found = of(dense.to_sequential()).wrong(x, y[:, :2], str(2 * layer), k=2)
+    theirs = optimal_neurons(dense, layer, x, y[:, :2], k=2)
+    goal = desired_update(dense, layer + 1, x, y[:, :2])
+    assert close(found.wanted, goal)
+    assert close(found.left, best_update(layer_inputs(dense, x)[layer + 1], goal).rest(goal))
+    for name in ("incoming", "bias", "outgoing", "gain", "joint_gain"):
+        assert close(getattr(found.neurons, name), getattr(theirs, name)), name
+
+
+def module(kind: str, act: nn.Module, bias: bool, stride: int, kernel: int) -> tuple[nn.Module, tuple[int, ...], str]:
+    """A drawn module, its input's shape, and the name of the layer that grows."""
+    if kind == "dense":
+        return nn.Sequential(nn.Linear(3, 2, bias=bias), act, nn.Dropout(), nn.Linear(2, 2)), (3,), "0"
+    if kind == "rows":
+        return nn.Sequential(nn.Linear(3, 2), act, nn.Linear(2, 2, bias=bias), nn.Flatten(), nn.Linear(8, 2)), (4, 3), "0"
+    d = int(kind)
+    conv = {1: nn.Conv1d, 2: nn.Conv2d}[d]
+    first, second = conv(2, 2, 3, padding=1, bias=bias), conv(2, 3, kernel, stride, padding=1, dilation=kernel - 1)
+    last = nn.LazyLinear(2)
+    made = nn.Sequential(nn.Sequential(first, act, second), nn.ReLU(), nn.Flatten(), last)
+    made(torch.zeros(1, 2, *[6] * d))
+    return made, (2, *[6] * d), "0.0"
+
+
+KINDS = some.sampled_from(("dense", "rows", "1", "2"))
+
+
+@settings(max_examples=15, deadline=None)
+@given(KINDS, some.sampled_from(ACTIVATIONS), some.booleans(), some.integers(1, 2), some.integers(2, 3), some.integers(0, 10**6))
+def test_growing_lowers_the_loss_and_leaves_the_module(kind, act, bias, stride, kernel, seed):
+    torch.manual_seed(seed)
+    model, shape, layer = module(kind, copy.deepcopy(act), bias, stride, kernel)
+    model = model.to(DOUBLE)
+    x, y = torch.randn(20, *shape, dtype=DOUBLE), torch.randn(20, 2, dtype=DOUBLE)
+    state = {name: v.clone() for name, v in model.state_dict().items()}
+    found = of(model, input_shape=shape).wrong(x, y, layer, k=2)
+    assert 0 <= found.share <= 1 + 1e-9
+    gain, new = found.neurons.joint_gain, found.neurons
+    if not (len(new.bias) and gain > 0):
+        with pytest.raises(ValueError, match="do not lower the loss at first order"):
+            found.grow()
+        return
+    wider = found.grow()
+    assert mse(wider, x, y) < mse(model, x, y)
+    assert all(torch.equal(v, state[name]) for name, v in model.state_dict().items())
+    assert wider.get_submodule(layer).weight.shape[0] == model.get_submodule(layer).weight.shape[0] + len(new.bias)
+    assert wider.training
+    assert all(p.requires_grad for p in wider.parameters())
+    assert slope(found, x, y) == pytest.approx(float(gain), rel=1e-4, abs=1e-7), "the gain is not how fast the loss falls"
+
+
+def slope(found, x, y, step: float = 1e-6) -> float:
+    """How fast the loss falls in the amplitude: by three values, which is exact for a parabola, as it is on one piece."""
+    made, seen = copy.deepcopy(found.net.graph.module), [mse(found.net.graph.module, x, y)]
+    with torch.no_grad():
+        wrongs._widen(made, found)
+        for amplitude in (step, 2 * step):
+            wrongs._write(made, found, torch.tensor(amplitude, dtype=DOUBLE))
+            seen.append(mse(made, x, y))
+    return (3 * seen[0] - 4 * seen[1] + seen[2]) / (2 * step)
+
+
+def test_without_a_layer_the_one_that_helps_most_is_taken():
+    torch.manual_seed(3)
+    model = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 2), nn.ReLU(), nn.Linear(2, 3)).to(DOUBLE)
+    x, labels = torch.randn(60, 3, dtype=DOUBLE), torch.randint(0, 3, (60,))
+    net = of(model)
+    each = {name: net.wrong(x, labels, name, k=2, loss="cross_entropy") for name in ("0", "2")}
+    best = max(each, key=lambda name: each[name].neurons.joint_gain)
+    found = net.wrong(x, labels, k=2, loss="cross_entropy")
+    assert found.layer == best
+    with torch.no_grad():
+        assert F.cross_entropy(found.grow()(x), labels) < F.cross_entropy(model(x), labels)
+
+
+def test_a_head_that_is_cut_off_stays_on_the_module():
+    torch.manual_seed(0)
+    body = nn.Sequential(nn.Linear(2, 3), nn.ReLU(), nn.Linear(3, 2)).to(DOUBLE)
+    x, labels = torch.randn(30, 2, dtype=DOUBLE), torch.randint(0, 2, (30,))
+    net = of(nn.Sequential(body, nn.Softmax(-1)), input_shape=(2,), cut_head=True)
+    wider = net.wrong(x, labels, k=1, loss="cross_entropy").grow()
+    assert torch.allclose(wider(x).sum(-1), torch.ones(30, dtype=DOUBLE))
+    with torch.no_grad():
+        assert F.nll_loss(wider(x).log(), labels) < F.cross_entropy(body(x), labels)
+
+
+class Odd(nn.Module):
+    """Layers that cannot grow, each for a reason of its own."""
+
+    def __init__(self):
+        super().__init__()
+        self.normed, self.norm, self.after = nn.Linear(2, 3), nn.BatchNorm1d(3), nn.Linear(3, 3)
+        self.twice, self.shared = nn.Linear(3, 3), nn.Linear(3, 3)
+        self.tied, self.shifted, self.last = nn.Linear(3, 3), nn.Linear(3, 3), nn.Linear(3, 2)
+        self.tied.weight = self.shared.weight
+        self.soft = nn.Hardsigmoid()
+
+    def forward(self, x):
+        x = self.after(torch.relu(self.norm(self.normed(x))))
+        z = self.twice(torch.relu(x))
+        x = self.shared(torch.relu(z) + z)
+        x = self.tied(torch.relu(self.shared(torch.relu(x))))
+        return self.last(self.soft(self.shifted(torch.relu(x))))
+
+
+def test_what_cannot_grow_is_refused_in_a_sentence():
+    net, x, y = of(Odd().to(DOUBLE), input_shape=(2,)), torch.zeros(4, 2), torch.zeros(4, 2)
+    for layer, words in (
+        ("normed", "norm comes before the next layer"),
+        ("twice", "is read in 2 places"),
+        ("shared", "stand in several places"),
+        ("tied", "stand in several places"),
+        ("shifted", "is not 0 at 0"),
+        ("last", "comes before the next layer"),
+        ("nowhere", "the layers that can grow are after"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            net.wrong(x, y, layer)
+    convs = nn.Sequential(nn.Conv2d(2, 2, 3, padding="same"), nn.ReLU(), nn.Conv2d(2, 2, 3, groups=2), nn.Flatten())
+    net = of(convs, input_shape=(2, 5, 5))
+    for layer, words in (("0", "groups of channels|give it as numbers"), ("2", "comes before the next layer")):
+        with pytest.raises(ValueError, match=words):
+            net.wrong(torch.zeros(3, 2, 5, 5), torch.zeros(3, 18), layer)
+    with pytest.raises(ValueError, match="no layer of this network can grow"):
+        of(nn.Sequential(nn.Linear(2, 1))).wrong(torch.zeros(3, 2), torch.zeros(3))
+    with pytest.raises(ValueError, match="k is a whole number"):
+        of(nn.Sequential(nn.Linear(2, 1))).wrong(torch.zeros(3, 2), torch.zeros(3), k=0)
+
+
+def test_where_nothing_is_left_to_gain_nothing_grows():
+    model = nn.Sequential(nn.Linear(2, 3), nn.ReLU(), nn.Linear(3, 1)).to(DOUBLE)
+    x = torch.randn(10, 2, dtype=DOUBLE)
+    found = of(model).wrong(x, model(x).detach())
+    with pytest.raises(ValueError, match="nothing is left to gain"):
+        found.grow()
