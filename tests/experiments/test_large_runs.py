@@ -1,5 +1,6 @@
 """Large runs under bad conditions: kills, a full disk, two at once, lost workers; and what the command says before and after."""
 
+import hashlib
 import json
 import os
 import random
@@ -9,6 +10,7 @@ import subprocess
 import sys
 import time
 import traceback
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -43,12 +45,15 @@ WHOLE = re.compile(rb'^\{"cell"[^\n]*\}\n', re.MULTILINE)
 
 
 @forks
-def test_a_hundred_kills_lose_nothing_and_double_nothing(tmp_path):
+def test_a_hundred_kills_lose_nothing_and_double_nothing(tmp_path, monkeypatch):
     """SIGKILL at a hundred random moments, from before the first line on.
 
     Neither a slow machine nor one that looks away can miss the middle: a child goes four rows ahead and no farther, and three of
-    four strikes wait for a number of whole rows that is drawn beforehand.
+    four strikes wait for a number of whole rows that is drawn beforehand. The children do not ask git for the commit and read no
+    sources: nothing is written meanwhile, so no kill should be spent on it.
     """
+    now = runner.provenance()
+    monkeypatch.setattr(runner, "provenance", lambda command: now)
     cells, path, draw, pause = [{"n": n} for n in range(420)], tmp_path / "x.jsonl", random.Random(1), random.Random(2)
     expected = table_of(cells, tmp_path)
     kept, least = [0], 0
@@ -368,6 +373,7 @@ def test_a_part_of_the_cells(only, count):
         (("width",), r"NAME=VALUE with a name among kind, sizes, width; got 'width'"),
         (("depth=3",), r"a name among kind, sizes, width; got 'depth=3'"),
         (("width=3",), r"no cell has width=3; width is one of 2, 4, 8"),
+        (("width=2,3,5",), r"no cell has width=3, 5; width is one of 2, 4, 8"),
         (("width=4", "sizes=[8,1]"), r"no cell has sizes=\[8,1\]"),
     ],
 )
@@ -381,12 +387,14 @@ def test_a_forecast_by_the_rows_there_are(tmp_path):
     cells = [{"n": n} for n in range(10)]
     nothing = _command.forecast(cells, path, Stored([], []))
     assert "x: 10 cells, 0 of them done" in nothing
-    assert "10 are left; how long one takes is not known" in nothing
+    assert f"10 are left; how long one takes on {_workers.hardware()} is not known" in nothing
     kept = runner.run(cells[:8], noisy, tmp_path / "old.jsonl", progress=False)
     kept = Stored(kept.provenance, [SimpleNamespace(cell=r.cell, result=r.result, seconds=60.0) for r in kept.rows])
     assert "10 are left: about 10.0 minutes one after another, at the speed of the rows stored (2 cells" in _command.forecast(
         cells, path, kept
     )
+    elsewhere = Stored([{**p, "hardware": "one H200"} for p in kept.provenance], kept.rows)
+    assert "work on one H200\n10 are left; how long one takes on" in _command.forecast(cells, path, elsewhere)
     runner.run(cells[:3], noisy, path, progress=False)
     path.write_text(re.sub(r'"seconds": [\d.]+', '"seconds": 30.0', path.read_text()))  # as on a machine twice as fast
     said = _command.forecast(cells, path, kept)
@@ -410,6 +418,79 @@ def test_the_command_says_what_it_would_do(capsys):
     assert "weight_scale: 1 cells" in capsys.readouterr().out
     assert main(["weight_scale", "--only", "optimizer=gd", "--store"]) == 2
     assert "a part of a run is not stored" in capsys.readouterr().err
+
+
+def three_runs(monkeypatch, tmp_path, value):
+    """A package of one run, whose cells give `value`, with a stored result of 1 each."""
+    module = SimpleNamespace(cells=lambda: [{"n": n} for n in range(3)], cell=lambda n: {"value": value})
+    monkeypatch.setattr(_command, "experiments", lambda: {"toy": "a toy"})
+    monkeypatch.setattr(_command, "importlib", SimpleNamespace(import_module=lambda name: module))
+    monkeypatch.setattr(_command.paths, "repository", lambda: tmp_path)
+    monkeypatch.setattr(_command.paths, "book", lambda: tmp_path / "book")
+    made = runner.run(module.cells(), lambda n: {"value": 1.0}, tmp_path / "made.jsonl", progress=False)
+    _storing.store_result(made, tmp_path / "book/data/toy.jsonl")
+
+
+@pytest.mark.parametrize(("value", "status"), [(1.0, 0), (1.5, 0), (2.7, 3)])
+def test_a_repeated_run_that_is_far_off_has_failed(monkeypatch, tmp_path, capsys, value, status):
+    three_runs(monkeypatch, tmp_path, value)
+    assert main(["toy"]) == status
+    assert ("further from the stored result" in capsys.readouterr().err) == bool(status)
+
+
+def test_rows_of_two_machines_in_one_file_count_once_and_may_not_contradict(tmp_path):
+    path = tmp_path / "x.jsonl"
+    runner.run([{"n": n} for n in range(12)], lambda n: {"value": n}, path, progress=False)
+    path.write_bytes(2 * path.read_bytes())
+    assert [r["value"] for r in stored("x", path).rows] == list(range(12))
+    with path.open("a") as file:
+        file.write('{"cell": {"n": 3}, "result": {"value": 4}, "seconds": 1.0}\n')
+    with pytest.raises(ValueError, match=r"x.jsonl has two rows for \{'n': 3\} that contradict each other"):
+        stored("x", path)
+
+
+def test_lines_that_are_no_rows_are_named_and_their_cells_done_again(monkeypatch, tmp_path, capsys):
+    three_runs(monkeypatch, tmp_path, 1.0)
+    path = tmp_path / "_sweeps/toy.jsonl"
+    path.parent.mkdir()
+    path.write_bytes(b'{"cell": {"n": 0}, "seconds": 1.0}\n3\n\xff\xfe\n{"cell": {"n"\n' + f'"{38 * "a"}éé"\n'.encode())
+    assert main(["toy"]) == 0
+    said = capsys.readouterr()
+    for number, what in enumerate(("is no row", "is no row", "is not JSON", "is not JSON", "is no row"), 1):
+        assert f"toy.jsonl: line {number} {what}" in said.err
+    assert said.out.startswith("3 cells")
+    (tmp_path / "book/data/toy.jsonl").write_bytes(path.read_bytes())
+    monkeypatch.setattr("foldbook.stored.paths.book", lambda: tmp_path / "book")
+    with pytest.raises(ValueError, match=r"toy.jsonl is a stored result, and line 1 is no row"):
+        stored("toy")
+
+
+@pytest.mark.parametrize(
+    "error", [OSError(30, "Read-only file system", "x.jsonl"), NotADirectoryError(20, "Not a directory", "x"), MemoryError()]
+)
+def test_what_a_machine_cannot_do_is_told_in_a_sentence(monkeypatch, tmp_path, capsys, error):
+    three_runs(monkeypatch, tmp_path, 1.0)
+
+    def cannot(*_, **__):
+        raise error
+
+    monkeypatch.setattr(runner, "run", cannot)
+    assert main(["toy"]) == 1
+    said = capsys.readouterr().err
+    assert said.startswith("experiments: ")
+    assert "Traceback" not in said
+    assert said.count("\n") == 1
+
+
+def test_the_stored_results_are_those_of_their_checksums(monkeypatch, tmp_path):
+    folder = Path(__file__).parents[2] / "book/data"
+    sums = dict(reversed(line.split("  ")) for line in (folder / "SHA256SUMS").read_text().splitlines())
+    assert sums == {
+        p.name: hashlib.sha256(p.read_bytes()).hexdigest() for end in ("jsonl", "npz") for p in folder.glob(f"*.{end}")
+    }
+    three_runs(monkeypatch, tmp_path, 1.0)
+    kept = (tmp_path / "book/data/SHA256SUMS").read_text()
+    assert kept == f"{hashlib.sha256((tmp_path / 'book/data/toy.jsonl').read_bytes()).hexdigest()}  toy.jsonl\n"
 
 
 def test_a_line_now_and_then_where_there_is_no_terminal(tmp_path, capfd, monkeypatch):
@@ -440,7 +521,7 @@ def test_a_result_that_became_no_number_differs(new, old, gap):
 def test_a_kill_between_two_files_of_a_stored_result_is_mended_by_the_same_command(tmp_path, monkeypatch, capsys, numbers):
     """A result above 100 kB has two files, and no rename takes both at once."""
     module = SimpleNamespace(cells=lambda: [{"n": 1}], cell=lambda n: {"many": list(np.linspace(n, 2, numbers[1]) / 3)})
-    monkeypatch.setattr(_command.importlib, "import_module", lambda name: module)
+    monkeypatch.setattr(_command, "importlib", SimpleNamespace(import_module=lambda name: module))
     monkeypatch.setattr(_command, "experiments", lambda: {"trial": ""})
     monkeypatch.setattr(_command.paths, "repository", lambda: tmp_path)
     monkeypatch.setattr(_command.paths, "book", lambda: tmp_path)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from experiments import race
+from experiments import race, race_again
 from foldbook.chapters.race import METHODS, Proposal
 from foldbook.stored import Row, stored
 
@@ -65,9 +65,10 @@ def test_the_number_of_steps_is_the_budget_less_the_charges(monkeypatch):
             counted[method] = counted.get(method, 0) + count
 
     monkeypatch.setattr(race, "Training", Counting)
-    for method in ("scratch", "random", "gradmax", "fold", "tiny"):
+    charges = {"scratch": 0, "random": 0, "gradmax": 1, "fold": 1, "tiny": 17, "tiny_after": 18, "random_moved": 9}
+    for method in charges:
         quick(method, [0])
-    assert counted == {"scratch": 420, "random": 420, "gradmax": 420 - 6, "fold": 420 - 6, "tiny": 420 - 6 * 17}
+    assert counted == {method: 420 - 6 * charge for method, charge in charges.items()}
 
 
 @pytest.mark.parametrize("method", ["fold", "tiny"])
@@ -166,3 +167,46 @@ def test_the_conclusions_of_the_chapter_hold():
     assert right["digits", "random"] > right["digits", "wide"]
     assert {best["digits", m].cell["lr"] for m in race.ARMS} == {0.003}
     assert {best[t, "gradmax"].cell["lr"] for t in race.TASKS} == {0.03}
+
+
+@pytest.fixture(scope="module")
+def second():
+    """The rows of both races, and the verdicts of the second."""
+    rows = stored("race").rows + stored("race_again").rows
+    return rows, race_again.comparisons(rows)
+
+
+def test_the_second_race_is_complete():
+    rows = stored("race_again").rows
+    assert {tuple(row.cell.values()) for row in rows} == {tuple(cell.values()) for cell in race_again.cells()}
+    assert all(len(row["wrong"]) == 200 and len(row["accuracy"]) == 31 for row in rows)
+
+
+def test_verdicts_of_the_second_race_are_what_scipy_says(second):
+    from scipy import stats
+
+    rows, table = second
+    best = race.chosen(rows)
+    assert len(table) == 24
+    for (task, method, rival), (gap, word) in table.items():
+        test = stats.ttest_rel(race.share_right(best[task, method]), race.share_right(best[task, rival]))
+        expected = "better" if test.statistic > 0 else "worse"
+        assert word == (expected if test.pvalue < 0.05 / 24 else "no difference seen")
+        assert gap[1:] == pytest.approx(tuple(test.confidence_interval(1 - 0.05 / 24)))
+
+
+def test_what_the_second_race_says_in_words_holds(second):
+    """Of the four expectations of the protocol, and of the sentences in chapter and checks."""
+    _, table = second
+    seen = {key: word for key, (_, word) in table.items() if word != "no difference seen" and "scratch" not in key}
+    assert seen == {
+        ("overlap_quadratic", "tiny_after", "random"): "better",
+        ("overlap_quadratic", "tiny_after", "tiny"): "better",
+        ("digits", "tiny_after", "random"): "worse",
+        ("digits", "tiny_after", "random_moved"): "worse",
+    }
+    points = {key: [round(100 * v, 2) for v in gap] for key, (gap, _) in table.items()}
+    assert points["overlap_quadratic", "tiny_after", "tiny"] == [0.16, 0.0, 0.31]
+    assert points["overlap_quadratic", "tiny_after", "random"][0] == 0.39
+    assert points["sine", "tiny_after", "random"] == [0.35, -0.01, 0.71]
+    assert points["sine", "tiny_after", "random_moved"] == [0.37, -0.02, 0.77]

@@ -159,12 +159,14 @@ def test_a_run_that_goes_on_under_other_code_says_so(tmp_path, monkeypatch, capf
 
 
 def test_the_code_is_told_apart_by_its_bytes(tmp_path, monkeypatch):
-    (tmp_path / "experiments").mkdir()
-    (tmp_path / "nets.py").write_text("x = 1\n")
+    for name in ("experiments", "foldnet", ".venv"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "foldnet/nets.py").write_text("x = 1\n")
     monkeypatch.setattr(_workers, "__file__", str(tmp_path / "experiments/_workers.py"))
     before = _workers.code()
+    (tmp_path / ".venv/other.py").write_text("y = 1\n")  # the environment's files are no part of it
     assert _workers.code() == before
-    (tmp_path / "nets.py").write_text("x = 2\n")
+    (tmp_path / "foldnet/nets.py").write_text("x = 2\n")
     assert _workers.code() != before
 
 
