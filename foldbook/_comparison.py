@@ -144,6 +144,13 @@ def has_floats(value: Any) -> bool:
     return any(map(has_floats, value)) if isinstance(value, list) else isinstance(value, float)
 
 
+def has_nan(value: Any) -> bool:
+    """Whether plain data hold a number that is none."""
+    if isinstance(value, (list, Mapping)):
+        return any(map(has_nan, value.values() if isinstance(value, Mapping) else value))
+    return isinstance(value, float) and math.isnan(value)
+
+
 def is_printed_number(value: Any) -> bool:
     """Whether an entry's published value can be compared: numbers, bounds and orders, alone or in lists and mappings."""
     value = list(value.values()) if isinstance(value, Mapping) else value

@@ -12,7 +12,7 @@ from typing import Any
 from ._comparison import Bound, Order, agrees, from_plain
 
 MARKS = {"reproduced": "✓", "consistent": "≈", "corrected": "✎", "differs": "≠", "used": "◇", "open": "○"}
-WORDS = {"printed": "printed", "statement": "stated", "criterion": "we ask for"}
+WORDS = {"printed": "printed", "statement": "implied", "criterion": "we ask for"}  # stated is what a source prints
 ASKS = {"printed": "printed:", "statement": "implied:", "criterion": "we ask for"}  # of bounds: a statement implies them
 SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 MANY = 8  # longer lists are told by what became of them
@@ -76,7 +76,7 @@ def measured(point) -> str:
     if not _long(value) or not isinstance(target, list):
         return show(value)
     flat, wanted = _flat(value), _flat(target)
-    if point.verdict not in ("corrected", "differs"):
+    if point.verdict not in ("corrected", "differs", "open"):
         return f"all {len(flat)} values"
     off = [i for i in range(len(flat)) if not _entry_agrees(point, i)] if len(flat) == len(wanted) else []
     first = f", the first {show(flat[off[0]])} instead of {show(wanted[off[0]])}" if off else ""
@@ -96,6 +96,8 @@ def against(point) -> str:
     if isinstance(target, (Bound, Order)):
         return "" if isinstance(point.measured, Mapping) else f"{ask} {said}"
     as_said = "as we ask" if point.against == "criterion" else f"as {word}"
+    if point.verdict == "open":
+        return f"{word} {said}"
     if point.verdict == "differs":
         return f"{as_said} it is not" if _long(target) else f"{word} {said}{_within(point, target)}"
     if isinstance(point.measured, Mapping):
@@ -111,8 +113,19 @@ def rivals(point) -> list[tuple[str, str, bool]]:
     found = []
     for rival in point.rivals:
         value = rival["measured"]
-        passes = isinstance(value, Mapping) or agrees(value, target, point.tol, point.rtol)
-        found.append((rival["name"], f"below {number(value['within'])}" if isinstance(value, Mapping) else show(value), passes))
+        near = isinstance(value, Mapping)  # agreement up to rounding
+        said = (f"below {number(value['within'])}" if isinstance(target, Bound) else "the same") if near else show(value)
+        found.append((rival["name"], said, near or agrees(value, target, point.tol, point.rtol)))
+    return found
+
+
+def twins(point) -> list[tuple[str, str, bool]]:
+    """Each false neighbour at a point: its name, what it would have us measure, and whether the measurement meets it too."""
+    value = point.target if isinstance(point.measured, Mapping) else point.measured  # up to rounding the target is the value
+    found = []
+    for twin in point.twins:
+        wanted = from_plain(twin["target"])
+        found.append((twin["name"], show(_near(wanted, point.tol)), agrees(value, wanted, point.tol, point.rtol)))
     return found
 
 
@@ -159,30 +172,39 @@ def line(record) -> str:
     """One line of text: verdict, claim, what was measured, and each point beside what it was held against."""
     mixed = len({point.verdict for point in record.points}) > 1
     found = "; ".join(_point(point, mixed, lambda text: text) for point in record.points)
-    return f"{record.verdict} {record.id} | {record.what}: {found}" + "".join(f". {s}" for s in sentences(record))
+    says = f"{MARKS[record.verdict]} {record.says} " if record.says else ""
+    return f"{says}{record.verdict} {record.id} | {record.what}: {found}" + "".join(f". {s}" for s in sentences(record))
 
 
 def box(record) -> str:
     """The same as HTML, from a template."""
     points = [_point(point, len(record.points) > 1, lambda text: f"<b>{text}</b>", html.escape) for point in record.points]
     found = "<br>".join(["", *points] if len(points) > 1 else points)
-    template = Template(Path(__file__).with_name("_assets").joinpath("check.html").read_text(encoding="utf-8").strip())
     words = {"verdict": record.verdict, "id": html.escape(record.id), "mark": MARKS[record.verdict]}
     more = "".join(f" {html.escape(s.rstrip('.'))}." for s in sentences(record))
-    return template.substitute(words, what=html.escape(record.what), found=found, more=("." if more else "") + more)
+    texts = {"what": html.escape(record.what), "found": found, "more": ("." if more else "") + more}
+    if record.says is None:
+        return _template("check.html").substitute(words, **texts)
+    return _template("verdict.html").substitute(words, **texts, says=html.escape(record.says))
+
+
+def _template(name: str) -> Template:
+    return Template(Path(__file__).with_name("_assets").joinpath(name).read_text(encoding="utf-8").strip())
 
 
 def _point(point, marked: bool, strong, escape=str) -> str:
     name = (f"{MARKS[point.verdict]} " if marked else "") + (f"{escape(point.name)}: " if point.name else "")
     held = against(point)
     beside = "".join(f"; {n} {value}, {'which passes too' if ok else 'excluded'}" for n, value, ok in rivals(point))
+    beside += "".join(f"; {n} would be {value}, {'which it is too' if ok else 'refuted'}" for n, value, ok in twins(point))
     held = (held + beside).removeprefix("; ")
     return name + strong(escape(measured(point))) + (f" ({escape(held)})" if held else "")
 
 
 def sentences(record) -> list[str]:
     """What else a reader must know: a stored run and how much of it was repeated, a setup that was selected, the note."""
-    found = [f"Rests on the stored run {record.stored}; run again here: {record.live}"] if record.stored else []
+    found = [f"No verdict, since the setting was changed: {record.changed}"] if record.changed else []
+    found += [f"Rests on the stored run {record.stored}; run again here: {record.live}"] if record.stored else []
     found += [f"Selected: {record.selected}"] if record.selected else []
     return found + ([record.note] if record.note else [])
 

@@ -3,7 +3,9 @@
 >>> from foldbook.claims import at_most, claim, evaluate
 >>> claim("S3-thm-cauchy").title
 'Cauchy law of the breakpoints'
->>> evaluate("S3-thm-cauchy", "largest gap", 0.001, at_most(0.002)).verdict
+>>> evaluate("S3-thm-cauchy", "largest gap", 0.001, at_most(0.002)).verdict  # a bound of ours, and no rival
+'consistent'
+>>> evaluate("S3-thm-cauchy", "largest gap", 0.001, at_most(0.002), rivals={"a normal law": 0.1}).verdict
 'reproduced'
 """
 
@@ -25,7 +27,12 @@ __all__ = ["FALLING", "RISING", "Bound", "Claim", "Order", "Point", "Record", "a
 MIME = "application/vnd.foldnet.check+json"
 VERDICTS = tuple(MARKS)
 EVIDENCE = ("number", "statement", "shape", "definition")
-STRENGTH = ("reproduced", "used", "consistent", "corrected", "differs")  # a claim is as strong as its weakest point
+ORDER = ("reproduced", "used", "consistent", "corrected", "differs")  # a claim is as good as its weakest point
+STRENGTHS = {
+    "exact": "an equality or a count without exception, up to rounding, in every case tried; often beside a proof",
+    "sampled": "many cases, with a tolerance that the measurement itself gives",
+    "one setting": "a setup that was chosen, or a criterion that was fixed after looking",
+}
 
 
 @dataclass(frozen=True)
@@ -49,6 +56,7 @@ class Claim:
     truth: str | None = None
     note: str | None = None
     open: str | None = None  # why nothing checks it yet, in a chapter that is there
+    weight: str | None = None  # of a correction: whether it changes a `result` or is a `slip`
 
 
 @functools.cache
@@ -89,6 +97,7 @@ class Point:
     tol: Any = None
     rtol: Any = None
     rivals: tuple = ()  # a name and what was measured for it, each
+    twins: tuple = ()  # a name and what a false neighbour of the statement would have us measure, each
 
 
 @dataclass(frozen=True)
@@ -104,19 +113,27 @@ class Record:
     stored: str | None = None
     live: str | None = None
     selected: str | None = None
+    says: str | None = None  # what a story says of it, in one sentence
+    changed: str | None = None  # which of the source's settings a reader has changed: then there is no verdict
 
 
-def check(id, what, measured, expected=None, *, tol=None, rtol=None, corrected=None, rivals=None, **more) -> None:
+def check(id, what, measured, expected=None, *, tol=None, rtol=None, corrected=None, rivals=None, twins=None, **more) -> None:
     """Compare a measurement with a claim and show the verdict as one line.
 
     `expected` defaults to what the claim's entry has as `published` and as the criterion's `demands`. A target is a number, a
     text, an array, a `Bound` or an `Order`; a mapping of them makes several points, each with its own verdict. `tol` is
     absolute, `rtol` relative; without either the comparison is exact, and inexact numbers need one of them. `corrected` is
     what we hold to be true where the source errs. `rivals` maps names of rivals (the null model, the opposite trend) to what
-    was measured for them: a shape is reproduced only where every rival fails. `stored` names the stored run a verdict rests
-    on and `live` how much of it was run again; `selected` says how a setup was chosen; `note` what was tried.
+    was measured for them: a shape is reproduced only where every rival fails. `twins` maps names of false neighbours of the
+    statement (another constant, exponent, sign) to the targets they would give: the measurement must miss them. A bound that
+    the source does not print is ours; without a rival or a twin it makes a claim consistent and no more. `stored` names the
+    stored run a verdict rests on and `live` how much of it was run again; `selected` says how a setup was chosen; `note` what
+    was tried. `says` is the sentence of a story: the verdict is one line then, mark and sentence, and opens to the rest.
+    `setting={"σ_w": (SIGMA_W, 10.0)}` names what the source fixes, as it is here and as it is there: where somebody changes
+    it, the measurement is shown and the verdict is open. NaN has no verdict: it is refused, wherever it stands.
     """
-    record = evaluate(id, what, measured, expected, tol=tol, rtol=rtol, corrected=corrected, rivals=rivals, **more)
+    compared = {"tol": tol, "rtol": rtol, "corrected": corrected, "rivals": rivals, "twins": twins}
+    record = evaluate(id, what, measured, expected, **compared, **more)
     bundle = shown(record)
     try:
         from IPython import get_ipython
@@ -130,24 +147,47 @@ def check(id, what, measured, expected=None, *, tol=None, rtol=None, corrected=N
 
 
 def evaluate(
-    id, what, measured, expected=None, *, tol=None, rtol=None, corrected=None, rivals=None, digits=None, **more
-) -> Record:
+    id, what, measured, expected=None, *, tol=None, rtol=None, corrected=None, rivals=None, twins=None, digits=None,
+    setting=None, **more,
+) -> Record:  # fmt: skip
     """The record of a check, without showing it: its verdict by comparison alone."""
     of = claim(id)
     targets = _held_against(of, expected)
+    compared = {"measurement": measured, "target": targets, "correction": corrected, "rivals": rivals, "twins": twins}
+    for name, value in compared.items():
+        if _comparison.has_nan(_comparison.plain(value)):
+            raise ValueError(f"{id}: NaN in the {name}, and NaN has no verdict: {_comparison.plain(value)}")
     if (more.get("stored") is None) != (more.get("live") is None):
         raise ValueError(f"{id}: a verdict that rests on a stored run says which (stored=) and how much was run again (live=)")
     single = not isinstance(targets, Mapping)
     if not single and (not isinstance(measured, Mapping) or set(measured) != set(targets)):
         raise ValueError(f"the measurement needs the keys {sorted(map(str, targets))}")
-    if not single and any(not isinstance(r, Mapping) or not set(r) <= set(targets) for r in (rivals or {}).values()):
-        raise ValueError(f"a rival is measured at the same points: {sorted(map(str, targets))}")
+    others = [*(rivals or {}).values(), *(twins or {}).values()]
+    if not single and any(not isinstance(r, Mapping) or not set(r) <= set(targets) for r in others):
+        raise ValueError(f"a rival, or a twin, speaks of the same points: {sorted(map(str, targets))}")
     points = []
     for key in [None] if single else targets:
         values = (measured, targets, corrected, tol, rtol, digits)
         mine = values if single else (v.get(key) if isinstance(v, Mapping) else v for v in values)
-        points.append(_point(of, key, *mine, _beside(rivals, key, single)))
-    return judged(Record(id, what, "open", of.evidence, tuple(points), **more))
+        points.append(_point(of, key, *mine, _beside(rivals, key, single), _beside(twins, key, single)))
+    twofold = [point for point in points if point.corrected is not None]
+    if twofold and all(map(_same_twice, twofold)):
+        raise ValueError(f"{id}: the source and its correction say the same here, so no verdict can tell them apart")
+    return judged(Record(id, what, "open", of.evidence, tuple(points), changed=_changes(setting or {}), **more))
+
+
+def _same_twice(point: Point) -> bool:
+    """Whether what the source says of a point and what we hold to be true cannot be told apart."""
+    ends = [_comparison.from_plain(end) for end in (point.target, point.corrected)]
+    return not any(isinstance(end, (Bound, Order)) for end in ends) and _comparison.agrees(*ends[::-1], point.tol, point.rtol)
+
+
+def _changes(setting: Mapping) -> str | None:
+    """Which settings are not the source's, in words."""
+    plain = {name: tuple(map(_comparison.plain, pair)) for name, pair in setting.items()}
+    pairs = [(name, *map(_wording.show, pair)) for name, pair in plain.items() if pair[0] != pair[1]]
+    said = [f"{name} is {here} and not {there}" for name, here, there in pairs]
+    return "; ".join(said) or None
 
 
 def _held_against(of: Claim, expected) -> Any:
@@ -185,14 +225,14 @@ def _against(of: Claim, name: str | None) -> str:
     return "criterion" if ours or (of.evidence == "number" and printed is not None) else "statement"
 
 
-def _beside(rivals, key, single: bool) -> dict:
-    """What the rivals measured at a point."""
+def _beside(others, key, single: bool) -> dict:
+    """What the rivals, or the twins, have at a point."""
     if single:
-        return dict(rivals or {})
-    return {name: value[key] for name, value in (rivals or {}).items() if key in value}
+        return dict(others or {})
+    return {name: value[key] for name, value in (others or {}).items() if key in value}
 
 
-def _point(of: Claim, name, measured, target, corrected, tol, rtol, digits, rivals) -> Point:
+def _point(of: Claim, name, measured, target, corrected, tol, rtol, digits, rivals, twins) -> Point:
     tol, rtol = _comparison.stored(tol), _comparison.stored(rtol)
     bounds = (target, corrected)
     target, corrected = (_comparison.from_plain(_comparison.stored(t)) if isinstance(t, Bound) else t for t in bounds)
@@ -200,7 +240,8 @@ def _point(of: Claim, name, measured, target, corrected, tol, rtol, digits, riva
     value = keep(measured, target, corrected)
     beside = tuple({"name": str(n), "measured": keep(v, target, None)} for n, v in rivals.items())
     targets = (_comparison.stored(target), _comparison.stored(corrected))
-    return Point(name, "open", _against(of, name), value, *targets, tol, rtol, beside)
+    false = tuple({"name": str(n), "target": _comparison.stored(_comparison.plain(v))} for n, v in twins.items())
+    return Point(name, "open", _against(of, name), value, *targets, tol, rtol, beside, false)
 
 
 # ---- verdicts, from a record's fields alone ----------------------------------------------------------------------------
@@ -208,11 +249,10 @@ def _point(of: Claim, name, measured, target, corrected, tol, rtol, digits, riva
 
 def judged(record: Record) -> Record:
     """The record with its verdicts computed from its numbers: what `check` does, and what a test does again."""
+    if record.changed:
+        return replace(record, verdict="open", points=tuple(replace(point, verdict="open") for point in record.points))
     points = tuple(replace(point, verdict=_verdict(record.evidence, point)) for point in record.points)
-    counted = points
-    if record.evidence == "number" and any(p.against == "printed" for p in points):  # what we ask beyond it can fail, not weaken
-        counted = [p for p in points if p.against == "printed" or p.verdict in ("corrected", "differs")]
-    return replace(record, points=points, verdict=max((p.verdict for p in counted), key=STRENGTH.index))
+    return replace(record, points=points, verdict=max((p.verdict for p in points), key=ORDER.index))
 
 
 def _verdict(evidence: str, point: Point) -> str:
@@ -220,10 +260,31 @@ def _verdict(evidence: str, point: Point) -> str:
         return "corrected" if point.corrected is not None and _meets(point, "corrected") else "differs"
     if evidence == "definition":
         return "used"
-    rivals = [passes for _, _, passes in _wording.rivals(point)]
-    if any(rivals) or (point.against == "criterion" and not rivals):
+    passing = [passes for _, _, passes in (*_wording.rivals(point), *_wording.twins(point))]
+    if any(passing) or (_bar_is_ours(point) and not passing):
         return "consistent"
     return "reproduced"
+
+
+def _bar_is_ours(point: Point) -> bool:
+    """Whether a point meets a bound or a trend that the source does not print; rounding, a sign and "none" are not ours."""
+    target = _comparison.from_plain(point.target)
+    if point.against != "statement" or not isinstance(target, (Bound, Order)):
+        return point.against == "criterion"
+    return isinstance(target, Order) or (target not in (at_least(0), at_most(0)) and _rounding(point) is None)
+
+
+def _rounding(point: Point) -> float | None:
+    return _comparison.rounding_width(_comparison.from_plain(point.target), point.tol, point.rtol)
+
+
+def strength(record: Record) -> str:
+    """How strong the evidence is, one of `STRENGTHS`: from the record and the criterion of its claim."""
+    criterion = claim(record.id).criterion or {}
+    if record.selected or criterion.get("fixed") == "after":
+        return "one setting"
+    exact = ((p.tol is None and p.rtol is None and not _bar_is_ours(p)) or _rounding(p) is not None for p in record.points)
+    return "sampled" if record.stored or not all(exact) else "exact"
 
 
 def _meets(point: Point, which: str) -> bool:
@@ -238,20 +299,27 @@ def from_json(data: Mapping) -> Record:
     """A stored record as a `Record`."""
     if "points" not in data:
         raise ValueError(f"{data.get('id')} is stored in an older form: run its notebook again (make notebooks CHAPTER=...)")
-    points = (Point(**{**point, "rivals": tuple(map(dict, point["rivals"]))}) for point in data["points"])  # ty: ignore[invalid-argument-type]
+    tuples = ({key: tuple(map(dict, point.get(key, ()))) for key in ("rivals", "twins")} for point in data["points"])
+    points = (Point(**{**point, **of}) for point, of in zip(data["points"], tuples))  # ty: ignore[invalid-argument-type]
     return Record(**{**data, "points": tuple(points)})  # ty: ignore[invalid-argument-type]
 
 
 def shown(record: Record) -> dict:
     """A record as a notebook shows it: text, HTML and the record itself, the first two from the third."""
     data = json.loads(json.dumps(asdict(record)))
+    for rare in ("says", "changed"):  # most records are of checks pages, and of the source's settings
+        if data[rare] is None:
+            del data[rare]
+    for point in data["points"]:
+        if not point["twins"]:
+            del point["twins"]
     return {"text/plain": _wording.line(record), "text/html": _wording.box(record), MIME: data}
 
 
 def problems(of: Claim, data: Mapping) -> list[str]:
     """What is wrong with a stored output: verdict, line and box must follow from the record, and the record from the claim."""
     record = from_json(data[MIME])
-    again, found = judged(record), []
+    again, found = judged(record), [f"is stored with another setting: {record.changed}"] if record.changed else []
     if again != record:
         words = ", ".join(p.verdict for p in again.points)
         found.append(f"is stored as {record.verdict}; its numbers make it {again.verdict} ({words})")

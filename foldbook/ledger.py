@@ -15,7 +15,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from . import _comparison, _wording, paths
-from .claims import EVIDENCE, MIME, VERDICTS, claims, from_json
+from .claims import EVIDENCE, MIME, VERDICTS, claims, from_json, strength
 
 COLUMNS = ("measured", "target", "corrected", "tolerance")
 
@@ -55,20 +55,26 @@ def _row(claim: dict, record: dict) -> dict:
     """A claim and what its check found, in words; `note` is the claim's own, `tried` what the check has to say."""
     printed = None if claim["published"] is None else _wording.show(_comparison.read(claim["published"]))
     row = {**claim, "published": printed, "verdict": "open", "points": []}
-    row |= dict.fromkeys(("what", *COLUMNS, "tried", "stored", "live", "selected", "notebook", "cell"))
+    row |= dict.fromkeys(("what", *COLUMNS, "tried", "strength", "stored", "live", "selected", "notebook", "cell"))
     if not record:
         return row
     found = from_json({k: v for k, v in record.items() if k not in ("notebook", "cell")})
     row |= {key: record[key] for key in ("what", "verdict", "stored", "live", "selected", "notebook", "cell")}
     row |= {column: _wording.column(found, column) for column in COLUMNS}
-    return row | {"tried": found.note, "points": [_point(point) for point in found.points]}
+    return row | {"tried": found.note, "strength": strength(found), "points": [_point(point) for point in found.points]}
 
 
 def _point(point) -> dict:
     """One point of a claim in words: its verdict, what was measured, what it was held against and what its rivals gave."""
     words = {"measured": _wording.measured(point), "against": _wording.against(point), "held_against": point.against}
     rivals = [{"name": name, "measured": value, "passes": passes} for name, value, passes in _wording.rivals(point)]
-    return {"name": point.name, "verdict": point.verdict, **words, "rivals": rivals}
+    twins = [{"name": name, "wanted": value, "passes": passes} for name, value, passes in _wording.twins(point)]
+    return {"name": point.name, "verdict": point.verdict, **words, "rivals": rivals, "twins": twins}
+
+
+def weight(row: dict) -> str:
+    """`result` or `slip`, as a correction's entry says."""
+    return row["weight"] or "result"
 
 
 def counts(rows: list[dict]) -> dict[str, Counter]:

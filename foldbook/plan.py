@@ -23,7 +23,8 @@ CHECKS = "-checks"  # the notebook NAME-checks holds the evidence of the chapter
 class Chapter:
     """A chapter, written or planned: its name as splines/breakpoints, and the seconds that one of its pages may take.
 
-    `refereed`: each verdict was read against the source by someone who did not write it, and lint holds it to all rules.
+    `title` is its name wherever the book speaks of it; `needs` are the chapters to read before it. `refereed`: each verdict was
+    read against the source by someone who did not write it, and lint holds it to all rules.
     """
 
     name: str
@@ -31,6 +32,7 @@ class Chapter:
     about: str
     seconds: float
     refereed: bool = False
+    needs: tuple[str, ...] = ()
 
     def pages(self, book: Path) -> list[str]:
         """The pages that are there, the story first: none, where the chapter is only planned."""
@@ -69,10 +71,15 @@ def parts() -> dict[str, Part]:
             folder,
             part["title"],
             part["about"],
-            tuple(Chapter(f"{folder}/{name}", **{"seconds": page, **chapter}) for name, chapter in part["chapters"].items()),  # ty: ignore[invalid-argument-type]
+            tuple(_chapter(f"{folder}/{name}", {"seconds": page, **entry}) for name, entry in part["chapters"].items()),
         )
         for folder, part in entries()["parts"].items()
     }
+
+
+def _chapter(name: str, entry: dict) -> Chapter:
+    needs = tuple(entry.get("needs", ()))
+    return Chapter(name, needs=needs, **{key: value for key, value in entry.items() if key != "needs"})
 
 
 def chapters() -> dict[str, Chapter]:
@@ -88,6 +95,12 @@ def sources() -> dict[str, str]:
 def budgets() -> dict[str, float]:
     """Seconds on two cores: `page` for one notebook, `book` for all of them."""
     return dict(entries()["budgets"])
+
+
+def titles() -> dict[str, str]:
+    """The title of each story and of each checks page, by its name below the book."""
+    ends = {"": "", CHECKS: ": the checks"}
+    return {name + end: chapter.title + said for name, chapter in chapters().items() for end, said in ends.items()}
 
 
 def chapter_of(page: str) -> str:

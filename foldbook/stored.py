@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -36,11 +37,12 @@ class Row:
 
 @dataclass(frozen=True)
 class Stored:
-    """A stored result: a row for each cell of a large run, how the rows were made, and the cells that failed."""
+    """A result: a row for each cell of a large run, how they were made, the cells that failed, and lines that are no rows."""
 
     provenance: list[dict]
     rows: list[Row]
     failed: list[Row] = field(default_factory=list)
+    skipped: list[str] = field(default_factory=list)
 
     def where(self, **cell) -> list[Row]:
         """The rows of all cells that have these settings."""
@@ -57,30 +59,55 @@ class Stored:
 
 
 def stored(name: str, path: Path | None = None) -> Stored:
-    """The stored result of the large run `name`, from `book/data/NAME.jsonl`; a line cut short by a kill is passed over.
+    """The stored result of the large run `name`, from `book/data/NAME.jsonl`.
 
-    Long arrays may lie beside it in NAME.npz, whose checksum is in the file; book/data/README.md has the format.
+    A run's own file, `path`, may hold lines that are no rows: one cut short by a kill, say. They are named in `skipped`. The
+    stored result may not. Two rows of one cell count once; two that contradict each other are refused. Long arrays may lie
+    beside the file in NAME.npz, whose checksum is in it; book/data/README.md has the format.
     """
-    path = path or paths.book() / "data" / f"{name}.jsonl"
-    if not path.is_file():
-        raise DataMissing(f"no result of {name!r} is stored at {path.name}; `make sweep NAME={name}` makes it")
-    lines = []
-    for line in path.read_text(encoding="utf-8").splitlines():
-        try:
-            lines.append(json.loads(line))
-        except json.JSONDecodeError:
-            continue
-    arrays = next((_arrays(path, x["arrays"]) for x in lines if "arrays" in x), {})
-    rows, start = [], {}
+    file = path or paths.book() / "data" / f"{name}.jsonl"
+    if not file.is_file():
+        raise DataMissing(f"no result of {name!r} is stored at {file.name}; `make sweep NAME={name}` makes it")
+    lines, skipped = _lines(file)
+    if skipped and path is None:
+        raise ValueError(f"{file.name} is a stored result, and {'; '.join(skipped)}")
+    arrays = next((_arrays(file, x["arrays"]) for x in lines if "arrays" in x), {})
+    done: dict[str, Row] = {}
+    failed: dict[str, Row] = {}  # the last try counts
+    start: dict = {}
     for x in lines:
         start = x.get("provenance", start)
-        if "cell" in x:
-            rows.append(Row(**{"commit": start.get("commit", ""), **x, "result": _filled(x.get("result", {}), arrays)}))
-    done = [r for r in rows if not r.error]
-    failed = {json.dumps(r.cell, sort_keys=True): r for r in rows if r.error}  # the last try counts
-    for r in done:
-        failed.pop(json.dumps(r.cell, sort_keys=True), None)
-    return Stored([x["provenance"] for x in lines if "provenance" in x], done, list(failed.values()))
+        if "cell" not in x:
+            continue
+        fields: dict[str, Any] = {"commit": start.get("commit", ""), "result": {}, **x}
+        row, cell = Row(**fields), json.dumps(x["cell"], sort_keys=True)
+        if row.error:
+            failed[cell] = row
+        elif cell not in done:
+            done[cell] = row
+        elif json.dumps(done[cell].result, sort_keys=True) != json.dumps(row.result, sort_keys=True):
+            raise ValueError(f"{file.name} has two rows for {row.cell} that contradict each other: keep one of them")
+    rows = [replace(row, result=_filled(row.result, arrays)) for row in done.values()]
+    return Stored(
+        [x["provenance"] for x in lines if "provenance" in x], rows, [r for c, r in failed.items() if c not in done], skipped
+    )
+
+
+def _lines(file: Path) -> tuple[list[dict], list[str]]:
+    """The lines that say something: provenance, arrays and rows; and what is wrong with each of the others."""
+    found, skipped = [], []
+    for number, line in enumerate(file.read_bytes().splitlines(), 1):
+        begins = repr(line[:40].decode(errors="replace"))  # which may end within a letter
+        try:
+            x = json.loads(line) if line.strip() else None
+        except (json.JSONDecodeError, UnicodeDecodeError):
+            skipped.append(f"line {number} is not JSON: {begins}")
+            continue
+        if isinstance(x, dict) and ({"provenance", "arrays"} & x.keys() or ("cell" in x and {"result", "error"} & x.keys())):
+            found.append(x)
+        elif x is not None:
+            skipped.append(f"line {number} is no row: {begins}")
+    return found, skipped
 
 
 def _same(a, b) -> bool:

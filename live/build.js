@@ -6,13 +6,15 @@ import { fileURLToPath } from "node:url";
 import { buildSync } from "esbuild";
 
 const here = dirname(fileURLToPath(import.meta.url));
+const GUESSES = ["ask", "drawn", "guess", "marked"]; // no figures: they have neither state nor title
 const out = process.argv[2] ?? join(here, "..", "foldbook", "live", "bundles");
 
-/** @param {string[]} names */
+/** The figures of these names, and the guesses where they are among them. @param {string[]} names */
 function bundle(names) {
-  const contents = names.map((name) => `import ${name} from "./figures/${name}.js"; mount("${name}", ${name});`).join("\n");
+  const figures = names.filter((name) => !GUESSES.includes(name)).map((name) => `import ${name} from "./figures/${name}.js"; mount("${name}", ${name});`);
+  const contents = [...(figures.length ? ['import { mount } from "./mount.js";'] : []), ...figures, ...names.filter((name) => GUESSES.includes(name)).map((name) => `import "./guess/${name}.js";`)].join("\n");
   const made = buildSync({
-    stdin: { contents: `import { mount } from "./mount.js";\n${contents}`, resolveDir: here, sourcefile: "entry.js" },
+    stdin: { contents, resolveDir: here, sourcefile: "entry.js" },
     bundle: true, minify: true, format: "iife", target: "es2020", charset: "utf8", legalComments: "none", write: false,
   });
   // a script inside a page must not hold the words that end it
@@ -27,5 +29,6 @@ for (const name of names) {
   writeFileSync(join(out, `${name}.js`), script);
   index[name] = { title: figure.title, hash: createHash("sha256").update(script).digest("hex").slice(0, 12), defaults: figure.defaults };
 }
-writeFileSync(join(out, "all.js"), bundle(names));
+for (const name of GUESSES) writeFileSync(join(out, `${name}.js`), bundle([name]));
+writeFileSync(join(out, "all.js"), bundle([...names, ...GUESSES]));
 writeFileSync(join(out, "index.json"), `${JSON.stringify(index, null, 1)}\n`);

@@ -1,5 +1,5 @@
 /** Bring the figures of a page to life: each element with data-live="name" that has not been yet. And, for a kernel, as anywidgets. */
-import { fromAddress } from "./ui/share.js";
+import { fromAddress, numberOf } from "./ui/share.js";
 
 /** @typedef {{ defaults: Record<string, any>, render: (view: { model: import("./ui/frame.js").Model, el: HTMLElement }) => () => void }} Figure */
 
@@ -58,13 +58,14 @@ export function attach(figure, { model, el }) {
 /** @param {string} name @param {Figure} figure */
 export function mount(name, figure) {
   document.querySelectorAll(`[data-live="${name}"]:not([data-ready])`).forEach((/** @type {HTMLElement} */ host) => {
-    const first = !document.querySelector(`[data-live="${name}"][data-ready]`); // the address speaks of the first one
+    const number = numberOf(host, name); // the address says of which one it speaks
     host.dataset.ready = "1";
     const given = host.querySelector('script[type="application/json"]');
     let remove = () => {};
     const begin = (asked) => {
       remove();
       const state = { ...structuredClone(figure.defaults), ...(given ? JSON.parse(given.textContent) : {}), ...asked };
+      Object.assign(host, { foldnetState: state }); // a question of the page may ask for it
       try {
         remove = figure.render({ model: standIn(state), el: host });
       } catch (error) {
@@ -73,10 +74,9 @@ export function mount(name, figure) {
       }
       if (asked) host.scrollIntoView({ block: "center" });
     };
-    begin(first ? fromAddress(name, figure.defaults) : null);
-    if (!first) return;
+    begin(fromAddress(name, figure.defaults, number));
     addEventListener("hashchange", () => {
-      const asked = fromAddress(name, figure.defaults); // a link that was put into the address of the open page
+      const asked = fromAddress(name, figure.defaults, number); // a link that was put into the address of the open page
       if (asked) begin(asked);
     });
   });

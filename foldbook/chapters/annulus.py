@@ -45,7 +45,7 @@ def expanded_simplex(n: int, shift: float = 0.0) -> ReLUNet:
 
 
 def hyperoctahedron_corners(n: int) -> np.ndarray:
-    """The 2n corners `(2n, n)`, at distance 1."""
+    """The 2n corners `(2n, n)`, at distance 1. Pages read this by its name, as that of the next solid."""
     return np.vstack([np.eye(n), -np.eye(n)])
 
 
@@ -65,6 +65,22 @@ def facet_distance(k: int, n: int) -> float:
 def expanded_ratio(n: int) -> float:
     """Outer over inner radius of the uniform expanded simplex; that of the regular hyperoctahedron is sqrt(n)."""
     return math.sqrt((n * (n + 2) + n % 2) / (2 * (n + 1)))
+
+
+def far_out(n: int) -> tuple[float, float]:
+    """Root mean square distance from the centre of a random point of the regular hyperoctahedron and of the uniform expanded
+    simplex, over that of their corners.
+
+    A random point of the first is a point of a simplex with random signs. Where k coordinates of the second are positive, and
+    n + 1 - k negative, it is a product of two simplices, times a number.
+
+    >>> [round(float(d**2), 4) for d in far_out(2)]  # of a square 1/3, of a hexagon 5/12
+    [0.3333, 0.4167]
+    """
+    k = range(1, n + 1)
+    weight = [math.comb(n + 1, i) * math.comb(n - 1, i - 1) for i in k]  # of the volume with i positive coordinates
+    square = sum(w / sum(weight) * (2 / (i + 1) + 2 / (n + 2 - i)) for w, i in zip(weight, k)) * n / (n + 2) / 2
+    return math.sqrt(2 * n / (n + 1) / (n + 2)), math.sqrt(square)
 
 
 def ball_volume(n: int, r: float = 1.0) -> float:
@@ -130,6 +146,46 @@ def boundary_corners(net: ReLUNet) -> np.ndarray:
     corners = np.concatenate(found)
     _, first = np.unique(corners.round(9) + 0.0, axis=0, return_index=True)
     return corners[first]
+
+
+def closes(net: ReLUNet) -> bool:
+    """Whether the positive class of a network with one hidden layer of n + 1 neurons in general position is bounded.
+
+    Along each line in which n - 1 of the hyperplanes meet the output falls for ever, or it is constant and below 0 for all that
+    these n - 1 neurons can do.
+
+    >>> import numpy as np
+    >>> from foldnet.nets import ReLUNet
+    >>> closes(ReLUNet([[[1.0, 0], [0, 1], [-1, -1]], [[-1.0, -1, -1]]], [np.zeros(3), [1.0]]))  # a hexagon
+    True
+    >>> closes(ReLUNet([[[1.0, 0], [0, 1], [-1, 1]], [[-1.0, -1, -1]]], [np.zeros(3), [1.0]]))
+    False
+    """
+    w, _, v, c = _parts(net)
+    m, n = w.shape
+    for rows in map(list, combinations(range(m), n - 1)):
+        way = np.linalg.svd(w[rows])[2][-1]
+        for end in (way, -way):
+            z = w @ end
+            z[rows] = 0
+            rise = np.maximum(z, 0) @ v
+            if rise > 1e-9 or (rise > -1e-9 and (c >= 0 or (v[rows] >= 0).any())):
+                return False
+    return True
+
+
+def faces(net: ReLUNet) -> tuple[np.ndarray, list[tuple[np.ndarray, np.ndarray]]]:
+    """The corners `(m, 3)` of a closed boundary in space, and for each face its outward normal and its corners in order."""
+    corners = boundary_corners(net)
+    middle = corners.mean(0)
+    found = []
+    for normal, distance in zip(*facets(corners - middle), strict=True):
+        ring = np.flatnonzero(np.abs((corners - middle) @ normal - distance) < 1e-7)
+        arm = corners[ring] - corners[ring].mean(0)
+        east = arm[0] / np.linalg.norm(arm[0])
+        turn = np.arctan2(arm @ np.cross(normal, east), arm @ east)
+        found.append((normal, ring[np.argsort(turn)]))
+    return corners, found
 
 
 def searched_radii(net: ReLUNet, starts: int = 40, seed: int = 0) -> tuple[float, float]:

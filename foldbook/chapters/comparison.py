@@ -1,9 +1,9 @@
-"""What geometry/comparison computes beside `foldnet.geometry.comparison`: rows of coefficients at points, clusters, distances.
+"""What geometry/comparison computes beside `foldnet.geometry.comparison`: single outputs, distances, correlations of ranks.
 
 >>> import torch
->>> from foldbook.chapters.comparison import nearest
->>> nearest(torch.tensor([[0.9], [0.2]]), torch.tensor([[0.0], [1.0]])).tolist()
-[1, 0]
+>>> from foldbook.chapters.comparison import rank_correlations
+>>> rank_correlations(torch.tensor([[1.0, 2.0, 4.0], [9.0, 5.0, 1.0]])).round(decimals=6).tolist()
+[[1.0, -1.0], [-1.0, 1.0]]
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import TypeVar
 import torch
 from torch import Tensor
 
+from foldnet.geometry.comparison import coefficients
 from foldnet.geometry.convnet import ConvNet
 from foldnet.nets import ReLUNet
 
@@ -32,32 +33,6 @@ def one_output(net: Net, output: int) -> Net:
 def with_one(x: Tensor) -> Tensor:
     """Points with a 1 behind them, so that a row of coefficients times a point is a value."""
     return torch.cat([x, torch.ones_like(x[..., :1])], -1)
-
-
-def values(rows: Tensor, x: Tensor) -> Tensor:
-    """What rows of coefficients `(*, n, in + 1)` say at their own points `(n, in)`: `(*, n)`."""
-    return (rows[..., :-1] * x).sum(-1) + rows[..., -1]
-
-
-def kmeans(rows: Tensor, k: int, steps: int = 10, seed: int = 0) -> tuple[Tensor, Tensor]:
-    """Lloyd's k-means from `k` different rows drawn at random: centres `(k, d)` and the cluster of each row, `(n,)`.
-
-    A centre that loses all its rows stays where it is.
-    """
-    if not 1 <= k <= len(rows):
-        raise ValueError(f"k-means needs between 1 and {len(rows)} clusters for as many rows; got {k}")
-    draw = torch.randperm(len(rows), generator=torch.Generator().manual_seed(seed))[:k]
-    centres = rows[draw.to(rows.device)]
-    for _ in range(steps if k > 1 else 1):
-        member = torch.nn.functional.one_hot(nearest(rows, centres), k).to(rows.dtype)
-        count = member.sum(0).unsqueeze(-1)
-        centres = torch.where(count > 0, member.T @ rows / count.clamp(min=1), centres)
-    return centres, nearest(rows, centres)
-
-
-def nearest(rows: Tensor, centres: Tensor) -> Tensor:
-    """The number of the nearest centre of each row, `(n,)`."""
-    return (centres.square().sum(-1) - 2 * rows @ centres.T).argmin(-1)
 
 
 def scaled_distance(inner: Tensor, top: Tensor, numbers: int) -> Tensor:
@@ -92,3 +67,43 @@ def _ranks(series: Tensor) -> Tensor:
     _, place, count = series.unique(return_inverse=True, return_counts=True)
     last = count.cumsum(0).double()
     return (last - (count - 1) / 2)[place]
+
+
+def same(net: ReLUNet) -> dict[str, ReLUNet]:
+    """Networks that compute what `net`, one with two hidden layers, computes: its neurons in another order and rescaled; and
+    with each neuron of the first layer in two halves and a layer more that passes everything on."""
+    (w, v, u), (b, c, d) = net.weights, net.biases
+    order = torch.arange(len(w)).flip(0)
+    factor = torch.linspace(0.5, 2, len(w), dtype=w.dtype)
+    moved = net.with_layers([factor[:, None] * w[order], v[:, order] / factor, u], [factor * b[order], c, d])
+    none = torch.zeros_like(c)
+    wide = [torch.cat([w, w]) / 2, torch.cat([v, v], 1), torch.eye(len(v), dtype=v.dtype), u]
+    return {"other weights": moved, "another architecture": ReLUNet(wide, [torch.cat([b, b]) / 2, c, none, d])}
+
+
+def farthest(one: ReLUNet, other: ReLUNet, x: Tensor) -> float:
+    """The largest difference of their coefficients at points `(n, in)`."""
+    return float((coefficients(one, x) - coefficients(other, x)).abs().max())
+
+
+def work(net: ReLUNet, k: int) -> float:
+    """Multiplications to classify an image by `k` clusters for each answer, over those of the network alone.
+
+    Each answer has a pass forward and one back, and distances to its centres; one cluster needs neither.
+    """
+    forward = sum(w.numel() for w in net.weights)
+    inputs, answers = net.weights[0].shape[-1], len(net.weights[-1])
+    search = (1 + answers) * forward + answers * k * (inputs + 1) if k > 1 else 0
+    return (search + answers * (inputs + 1)) / forward
+
+
+def told_apart(net: ReLUNet, seen: Tensor, inside: Tensor, outside: Tensor) -> float:
+    """How often a point inside has bits nearer to those of the nearest seen point than a point outside; ties count a half."""
+    bits = net.pattern(seen).double()
+
+    def away(x):
+        p = net.pattern(x).double()
+        return (p @ (1 - bits).T + (1 - p) @ bits.T).amin(1)
+
+    gap = away(outside)[:, None] - away(inside)
+    return float(((gap > 0).double() + 0.5 * (gap == 0).double()).mean())

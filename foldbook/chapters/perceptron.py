@@ -1,4 +1,4 @@
-"""What boolean/perceptron has beyond the package: a neuron that fires, and weights made equal under a group.
+"""What boolean/perceptron has beyond the package: a neuron that fires, weights made equal under a group, orders counted.
 
 The Hodgkin-Huxley equations, from which the ReLU is said to come (S2-fig-2.1): voltages in mV, times in ms, currents in uA/cm^2,
 with Hodgkin and Huxley's constants for a resting voltage of -65 mV.
@@ -13,6 +13,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+
+from foldnet.boolean.functions import npn_class, npn_classes
+from foldnet.boolean.perceptron import perceptron_order
 
 SODIUM, POTASSIUM, LEAK = (120.0, 50.0), (36.0, -77.0), (0.3, -54.387)  # conductance and reversal voltage of each current
 REST = -65.0
@@ -94,3 +97,11 @@ def averaged_weights(weights, of: Sequence[tuple[int, ...]], group: Sequence[Seq
 def cyclic_shifts(n: int) -> list[tuple[int, ...]]:
     """The cyclic shifts of n positions, as permutations."""
     return [tuple((i + k) % n for i in range(n)) for k in range(n)]
+
+
+def counted_orders(bits: int) -> list[int]:
+    """How many functions of so many bits have order 0, 1, 2, ...: one of each class is asked, and the class is counted."""
+    found = [0] * (bits + 1)
+    for f in npn_classes(bits).tolist():
+        found[perceptron_order(f, bits)] += len(npn_class(f, bits))
+    return found

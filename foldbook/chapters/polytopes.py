@@ -9,10 +9,14 @@
 from __future__ import annotations
 
 import numpy as np
+import torch
+from torch import Tensor
 
 from foldnet.geometry.complex import Complex
 from foldnet.geometry.loops import corners
 from foldnet.geometry.regions import decision
+from foldnet.nets import ReLUNet
+from foldnet.train import fit
 
 
 def around(loop: np.ndarray, point=(0.0, 0.0)) -> bool:
@@ -73,3 +77,46 @@ def ring(c: Complex) -> dict[str, float]:
     middle = inside & (part > 1 / 3) & (part < 2 / 3)
     centre = float(np.linalg.norm(c.net.jacobian(np.zeros((1, 2)))[0, 0].detach().cpu().numpy()))
     return {"ring": mean, "centre": centre / mean, "between": finer.areas[middle].sum() / finer.areas[inside].sum()}
+
+
+def first_layer_alone(nets: ReLUNet, x: Tensor, y: Tensor, new: Tensor, label: Tensor) -> Tensor:
+    """The share of new points that a read-out of the first layer gets right, fitted to points x and classes y, `(*batch,)`.
+
+    The other layers are thrown away. For a batch of networks with one output; the read-out is a linear map (S2-find-6.5).
+    """
+
+    def seen(points: Tensor) -> Tensor:
+        return nets.preactivations(points)[0].clamp(min=0)
+
+    kept = seen(x)
+    target = y.double().unsqueeze(-1).expand(*kept.shape[:-1], 1)
+    start = ReLUNet.random((nets.sizes[1], 1), batch=kept.shape[0], seed=1)
+    readout = fit(start, kept, target, loss="bce", lr=0.1, epochs=400, progress=False).net
+    return ((readout(seen(new)).squeeze(-1) > 0) == (label > 0)).double().mean(-1)
+
+
+def random_net(neurons: int, depth: int, seed: int) -> ReLUNet:
+    """A network of the plane with so many neurons in all layers: He's weights, and normal biases of 0.3."""
+    net = ReLUNet.random((2, *[neurons // depth] * depth, 1), init="he", seed=seed)
+    rng = np.random.default_rng([neurons, depth, seed])
+    return net.with_layers(net.weights, [torch.as_tensor(0.3 * rng.normal(size=b.shape)) for b in net.biases])
+
+
+def seen_pieces(act, seed: int, points: int = 61) -> list[int]:
+    """What a grid sees of a random network 2-8-1 with an activation `act`: how many affine maps, patterns of the three states
+    of a hard tanh, and patterns of bits.
+
+    >>> import torch
+    >>> seen_pieces(torch.nn.functional.hardtanh, 1)
+    [26, 26, 11]
+    """
+    draw = torch.Generator().manual_seed(seed)
+    w, b, v = (torch.randn(*size, generator=draw, dtype=torch.float64) for size in ((8, 2), (8,), (8,)))
+    line = torch.linspace(-1.5, 1.5, points, dtype=torch.float64)
+    x = torch.cartesian_prod(line, line).requires_grad_()
+    z = 2 * (x @ w.T + b)
+    y = act(z) @ v
+    (slope,) = torch.autograd.grad(y.sum(), x)
+    maps = torch.column_stack([slope, y - (slope * x).sum(1)]).detach()
+    kinds = maps.round(decimals=9) + 0.0, (z > 1).int() - (z < -1).int(), z > 0
+    return [len(kind.unique(dim=0)) for kind in kinds]

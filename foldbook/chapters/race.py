@@ -1,4 +1,4 @@
-"""growth/race: five ways to propose new neurons for a hidden layer, behind one signature: `propose(nets, x, y, k, rng)`.
+"""growth/race: seven ways to propose new neurons for a hidden layer, behind one signature: `propose(nets, x, y, k, rng)`.
 
 All take a batch of shallow ReLU networks `(B,)`, points `(B, n, in)`, targets `(B, n, out)` and one numpy generator for each
 network, so that no network's neurons depend on its neighbours. One output is a logit with binary cross-entropy, more are classes.
@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import torch
@@ -21,7 +22,7 @@ from torch.nn.functional import pad
 
 from foldnet.growth.amplitude import best_amplitude
 from foldnet.growth.folding import fold
-from foldnet.growth.neurons import optimal_neurons
+from foldnet.growth.neurons import NewNeurons, optimal_neurons
 from foldnet.growth.widen import widen
 from foldnet.nets import ReLUNet
 from foldnet.training.losses import losses, output_gradient
@@ -105,16 +106,18 @@ def gradmax(nets, x: Tensor, y: Tensor, k: int, rng: Sequence[np.random.Generato
     return Proposal(old, incoming, bias, outgoing, gradients=1, products=nets.sizes[0] * nets.sizes[2])
 
 
-def optimal(nets, x: Tensor, y: Tensor, k: int, rng: Sequence[np.random.Generator]) -> Proposal:
+def optimal(nets, x: Tensor, y: Tensor, k: int, rng: Sequence[np.random.Generator], after: bool = False) -> Proposal:
     """TINY: the best update of the output layer, then the best neurons for what is left, both with a line-searched amplitude.
 
     The function changes on purpose, and never to a higher training loss. The amplitude is shared evenly by both sides of a
     neuron. Where theory has no neuron to offer or no amplitude helps, a random one with zero outgoing weights takes the place.
+    `after` chooses the sign of each neuron by the slope of the loss after the move, for one gradient more.
     """
     _checked(nets, k, rng, at_most=min(nets.sizes[2], nets.sizes[0] + 1))
     name = loss_name(nets)
-    new = optimal_neurons(nets, 0, x, y, k, loss=name)
-    step = best_amplitude(nets, 0, new, x, y, name, update="only", **SEARCH).amplitude
+    new, step, old = _moved(nets, x, y, k)
+    if after:
+        new = _turned(new, x, -output_gradient(old(x), y, name))
     size = best_amplitude(nets, 0, new, x, y, name, split=0.5, update=step, **SEARCH).amplitude
     root, missing = size.sqrt()[:, None], k - new.bias.shape[-1]
     incoming = pad(new.incoming * root[..., None], (0, 0, 0, missing))
@@ -122,13 +125,36 @@ def optimal(nets, x: Tensor, y: Tensor, k: int, rng: Sequence[np.random.Generato
     none = ((incoming == 0).all(-1) & (bias == 0)) | (outgoing == 0).all(1)
     spare = random(nets, x, y, k, rng)
     return Proposal(
-        old=new.update.applied(nets, 1, step),  # ty: ignore[invalid-argument-type]
+        old=old,
         incoming=torch.where(none.unsqueeze(-1), spare.incoming, incoming),
         bias=torch.where(none, spare.bias, bias),
         outgoing=torch.where(none.unsqueeze(1), 0.0, outgoing),
-        gradients=1,
+        gradients=1 + after,
         forwards=2 * LOOKS,
         products=(nets.sizes[0] + 1) ** 2 + (nets.sizes[1] + 1) ** 2 + (sum(nets.sizes[:2]) + 2) * nets.sizes[2],
+    )
+
+
+def moved_dice(nets, x: Tensor, y: Tensor, k: int, rng: Sequence[np.random.Generator]) -> Proposal:
+    """Random growth with TINY's first step: the output layer makes its best update, then the neurons of `random` come."""
+    width, out = nets.sizes[1:]
+    products = (width + 1) * (width + 1 + out)
+    return replace(random(nets, x, y, k, rng), old=_moved(nets, x, y, k)[2], gradients=1, forwards=LOOKS, products=products)
+
+
+def _moved(nets, x: Tensor, y: Tensor, k: int) -> tuple[NewNeurons, Tensor, ReLUNet]:
+    """TINY's neurons, the line-searched amplitude of the output layer's best update, and the networks after that update."""
+    new = optimal_neurons(nets, 0, x, y, k, loss=loss_name(nets))
+    step = best_amplitude(nets, 0, new, x, y, loss_name(nets), update="only", **SEARCH).amplitude
+    return new, step, new.update.applied(nets, 1, step)  # ty: ignore[invalid-return-type]
+
+
+def _turned(new: NewNeurons, x: Tensor, goal: Tensor) -> NewNeurons:
+    """The same neurons, each with the sign whose ReLU serves the goal faster: s (s z)_+ is (z + s |z|) / 2."""
+    reads = (x @ new.incoming.mT + new.bias.unsqueeze(-2)).abs()
+    sign = torch.where((reads * (goal @ new.outgoing)).sum(-2) < 0, -1.0, 1.0).to(x.dtype)
+    return replace(
+        new, incoming=new.incoming * sign.unsqueeze(-1), bias=new.bias * sign, outgoing=new.outgoing * sign.unsqueeze(-2)
     )
 
 
@@ -183,3 +209,4 @@ def _zeros(nets, k: int) -> Tensor:
 
 
 METHODS = {"tiny": optimal, "gradmax": gradmax, "fold": folds, "split": split, "random": random}
+LATER = {"tiny_after": partial(optimal, after=True), "random_moved": moved_dice}  # entered when the race was over

@@ -2,11 +2,33 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
 import torch
 from torch import Tensor
 
 from foldnet.nets import ReLUNet
-from foldnet.splines.breakpoints import spline
+from foldnet.splines.breakpoints import spline, unshallow
+from foldnet.splines.initialization import breakpoint_grid
+from foldnet.train import Fit, fit
+
+ARROW = {"arrowstyle": "->", "lw": 1.2, "color": "#555555"}
+
+
+def train(x: Tensor, y: Tensor, alphas, width: int, epochs: int, every: int | None = None) -> Fit:
+    """Networks `(data set, alpha)` from even bends of slope `alpha` and no output, by gradient descent on data `(sets, points)`.
+
+    Two neurons, one facing each way, stand at each of `width / 2` places of [-1.5, 1.5]. `every` records the breakpoints.
+    """
+    beta, side = breakpoint_grid(width, 1.5, facing="both")
+    alpha = torch.as_tensor(alphas, dtype=torch.float64)[:, None].expand(len(x), -1, 1)
+    w, b = alpha * side, -alpha * side * beta
+    begin = unshallow(w, b, 0 * w, torch.zeros(len(x), len(alphas), dtype=torch.float64))
+    rates = 1 / (20 + 2.2 * width * np.square(alphas))  # large weights, short steps
+    keep = {} if every is None else {"record": lambda net: spline(net).breakpoints, "every": every}
+    how: dict[str, Any] = {"loss": "half_sum", "optimizer": "gd", "progress": False, **keep}
+    return fit(begin, x[:, None, :, None], y[:, None, :, None], lr=rates, epochs=epochs, **how)
 
 
 def slope_changes(net: ReLUNet, edges) -> Tensor:

@@ -6,6 +6,20 @@ from collections.abc import Callable
 
 import numpy as np
 
+from foldnet.splines.initialization import breakpoint_grid
+from foldnet.splines.smoothing import minimum_norm
+
+
+def bending(x, y, facing: str, reach: float, affine: bool = False, neurons: int = 20_000) -> float:
+    """The integral of the squared second derivative of a wide network, the smallest fit with even bends on [-reach, reach].
+
+    Outside its bends a network is straight, so this is the sum of squares over the places, divided by their distance.
+    """
+    beta, s = breakpoint_grid(neurons, reach, facing=facing)
+    mu = minimum_norm(x, y, beta, s, affine=affine).delta_slopes
+    mu = mu.reshape(2, -1).sum(0) if facing == "both" else mu  # two at each place
+    return float((mu**2).sum()) / (2 * reach / len(mu))
+
 
 def boundary_spline(x, y, reach: float, facing: str = "right", affine: bool = False) -> Callable:
     """The same cubic spline by scipy, from its boundary conditions alone: a function on [-reach, reach] with derivatives.

@@ -8,14 +8,19 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from functools import cache
 from itertools import combinations_with_replacement, permutations, product
+from math import comb
 
 import numpy as np
 
 from foldnet import plots
 from foldnet.boolean.functions import corners, input_count, symmetries, truth_table
+from foldnet.boolean.orderings import corner_orders
 from foldnet.boolean.swaps import class_changes
+
+RECORD = 6, ((1, 2), (1, 5), (1, 6), (2, 3), (2, 4)), (4, 6)  # `quadratic` of it: the most changes found for six inputs
 
 # ---- the algorithm as printed (S2-alg-swaps) -------------------------------------------------------------------------------
 
@@ -140,3 +145,72 @@ def _corners(ax, t: np.ndarray, at: np.ndarray) -> None:
         here = at[t == value]
         edge = plots.COLORS["black"]
         ax.plot(here[:, 0], here[:, 1], "o", ms=7.5, mfc=face, mec=edge, mew=1.2, zorder=2)
+
+
+# ---- six inputs ------------------------------------------------------------------------------------------------------------
+
+
+def quadratic(n: int, edges, linear=()) -> np.ndarray:
+    """The table `(2**n,)` of the products `x_i x_j` over edges and the `x_i` of `linear`, summed mod 2; inputs from 1."""
+    x = corners(n, low=0).astype(np.int64)
+    products = [x[:, i - 1] * x[:, j - 1] for i, j in edges]
+    return (sum([*products, *(x[:, i - 1] for i in linear)], 0 * x[:, 0]) % 2).astype(np.uint8)
+
+
+def mean_changes(n: int) -> np.ndarray:
+    """`(orders, n + 1)`: the mean number of changes along all images of an order, for each degree that has all the weight.
+
+    By symmetry the mean is linear in the weights of the degrees, and hangs only on how far apart neighbours in the order are; so
+    orders with the same distances are counted once.
+    """
+    return _profiles(n) @ np.array([[_differ(n, d, k) for k in range(n + 1)] for d in range(1, n + 1)])
+
+
+def _profiles(n: int) -> np.ndarray:
+    """`(orders, n)`: how many neighbours in an order are at distance 1 to n, each list of numbers once."""
+    order = corner_orders(n).astype(np.int64)
+    apart = np.bitwise_count(order[:, 1:] ^ order[:, :-1])
+    return np.unique(np.stack([(apart == d).sum(1) for d in range(1, n + 1)], axis=1), axis=0)
+
+
+def exact_mixture(n: int) -> list[tuple[Fraction, tuple[int, ...]]]:
+    """Shares of orders, as fractions, with `comb(n, d)` neighbours at each distance d in the mean; none if no mixture has.
+
+    Beside each share stands how many neighbours of its order are at distance 1 to n.
+    """
+    from scipy.optimize import linprog
+    from sympy import Matrix
+
+    profiles, wanted = _profiles(n), [comb(n, d) for d in range(1, n + 1)]
+    columns = np.vstack([profiles.T, np.ones(len(profiles), dtype=int)])
+    found = linprog(np.zeros(len(profiles)), A_eq=columns, b_eq=[*wanted, 1], method="highs-ds")
+    used = np.flatnonzero(found.x > 1e-9) if found.success else []
+    if not len(used):
+        return []
+    part = Matrix(columns[:, used].tolist())
+    shares = (part.T * part).LUsolve(part.T * Matrix([*wanted, 1]))
+    if part * shares != Matrix([*wanted, 1]) or min(shares) < 0:
+        return []
+    return [(Fraction(int(s.p), int(s.q)), tuple(row)) for s, row in zip(shares, profiles[used].tolist())]
+
+
+def _differ(n: int, d: int, k: int) -> float:
+    """The chance that a character of degree k differs at corners at distance d: an odd number of its k inputs is among the d."""
+    return sum(comb(k, j) * comb(n - k, d - j) for j in range(1, min(k, d) + 1, 2)) / comb(n, d)
+
+
+def averaged_bound(n: int) -> tuple[float, np.ndarray]:
+    """A bound on the swaps values of n inputs: the best mixture of orders, and its mean changes at each degree `(n + 1,)`."""
+    from scipy.optimize import linprog
+
+    means = mean_changes(n)
+    rows, columns = means.shape
+    best = linprog(
+        np.eye(rows + 1)[-1],
+        A_ub=np.hstack([means.T, -np.ones((columns, 1))]),
+        b_ub=np.zeros(columns),
+        A_eq=[[1.0] * rows + [0.0]],
+        b_eq=[1.0],
+    )
+    at_degree = best.x[:-1] @ means
+    return float(at_degree.max()), at_degree

@@ -5,7 +5,7 @@ the script. Where scripts do not run (on paper, on GitHub) the picture is what o
 
 >>> from foldbook.live import figures, live
 >>> sorted(figures())[:3]
-['bottleneck', 'breakpoints', 'capacity']
+['beyond', 'bottleneck', 'breakpoints']
 >>> figure = live("breakpoints", ratio=0.5)
 >>> figure, figure.title
 (live(breakpoints, ratio), 'Where does a random network bend?')
@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import copy
 import functools
+import hashlib
 import html
 import json
 from pathlib import Path
@@ -28,7 +29,7 @@ BUNDLES = Path(__file__).parent / "bundles"
 
 # JupyterLab's command mode eats the arrow keys unless the focused element, here the figure's host, carries the attribute.
 _HOST = (
-    '<div data-live="{name}" data-live-hash="{hash}" data-lm-suppress-shortcuts="true">{still}'
+    '<div data-live="{name}" data-live-hash="{hash}" data-lm-suppress-shortcuts="true"{small}>{still}'
     '<script type="application/json">{state}</script>\n<script data-live-script="{name}">{script}</script></div>'
 )
 _PAGE = (
@@ -44,23 +45,29 @@ def figures() -> dict[str, dict]:
 
 
 def script(name: str) -> str:
-    """The built script of one figure, or of all of them for `"all"`."""
+    """The built script of one figure, or of all of them for `"all"`; the guesses are "guess", "drawn", "marked" and "ask"."""
     return (BUNDLES / f"{name}.js").read_text(encoding="utf-8").strip()
+
+
+def hash_of(name: str) -> str:
+    """The hash of a script as it is now: an output stored in a notebook has that of the script it holds."""
+    return hashlib.sha256((BUNDLES / f"{name}.js").read_bytes()).hexdigest()[:12]
 
 
 class live:
     """A live figure by its name, beginning in a given state: `live("breakpoints", ratio=0.5)`.
 
     What `state` leaves out is as the figure begins by itself. In a notebook the object shows itself; `html` is what it shows,
-    `page()` a whole page that stands alone, to be put into an iframe or on a disk.
+    `page()` a whole page that stands alone, to be put into an iframe or on a disk. A `small` one has neither name nor foot and
+    can stand on a page any number of times, beside the sentence that speaks of its state.
     """
 
-    def __init__(self, name: str, **state):
+    def __init__(self, name: str, small: bool = False, **state):
         from .stills import STILLS
 
         if name not in figures():
             raise ValueError(f"live figures are {', '.join(figures())}; got {name!r}")
-        self.name = name
+        self.name, self.small = name, small
         self.title, self.hash = figures()[name]["title"], figures()[name]["hash"]
         self.given = {key: _plain(value) for key, value in state.items()}
         _fits(name, self.given, figures()[name]["defaults"])
@@ -68,7 +75,12 @@ class live:
         self.state = copy.deepcopy({**figures()[name]["defaults"], **_rounded(begin(self.given)), **self.given})
         self.still = draw(self.state)
         self.html = _HOST.format(
-            name=name, hash=self.hash, still=self.still, script=script(name), state=json.dumps(self.state).replace("</", "<\\/")
+            name=name,
+            hash=self.hash,
+            small=' data-small="1"' if small else "",
+            still=self.still,
+            script=script(name),
+            state=json.dumps(self.state).replace("</", "<\\/"),
         )
 
     def page(self) -> str:
@@ -93,7 +105,7 @@ class live:
         return widget(self.name, self.state, script(self.name))
 
     def __repr__(self) -> str:
-        return f"live({', '.join([self.name, *sorted(self.given)])})"
+        return f"live({', '.join([self.name, *['small'] * self.small, *sorted(self.given)])})"
 
     def _repr_mimebundle_(self, **_):
         return {"text/html": self.html, "text/plain": repr(self)}

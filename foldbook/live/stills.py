@@ -12,6 +12,7 @@ from itertools import pairwise
 
 import numpy as np
 import torch
+from matplotlib.colors import ListedColormap
 
 from foldbook.sheet import line, sheet_network
 from foldnet import plots
@@ -27,9 +28,13 @@ from foldnet.splines.initialization import breakpoint_grid
 from foldnet.splines.smoothing import minimum_norm
 from foldnet.train import fit
 
+from .stills_boolean import NOTE, begin_pruning, draw_perceptron, draw_pruning
+from .stills_images import draw_comparison, draw_images, draw_mnist, draw_sensitivity
+from .stills_plane import draw_corner, draw_race, draw_shore
+from .stills_splines import draw_beyond, draw_ends, draw_gans
+
 BLUE, ORANGE, BLACK = (plots.COLORS[name] for name in ("blue", "orange", "black"))
 MOST_PIECES = 2000  # of a curve that is drawn
-NOTE = " With scripts running, this is a figure to take hold of."
 
 
 # ---- breakpoints -------------------------------------------------------------------------------------------------------
@@ -192,8 +197,8 @@ def begin_depth(given: dict) -> dict:
 
 def draw_depth(state: dict) -> str:
     """`hidden` widths, `theta` as `net.vector()`; without it `start` ("random", "fan") and `scale`, that of the biases, say what
-    is drawn. `layer` and `neuron`, from 0, choose the dashed one; `data` shows the sine. Good ones: `hidden=[8] * 5` beside
-    `hidden=[40]`; `hidden=[3] * 4, start="fan"`, 81 pieces of 12 neurons.
+    is drawn. `layer` and `neuron`, from 0, choose the dashed one; `data` shows the sine; `counted=False` waits with the count for
+    a guess. Good ones: `hidden=[8] * 5` beside `hidden=[40]`; `hidden=[3] * 4, start="fan"`, 81 pieces of 12 neurons.
     """
     sizes, theta = [1, *state["hidden"], 1], state["theta"]
     name, needed = "-".join(map(str, sizes)), sum(o * (i + 1) for i, o in pairwise(sizes))
@@ -223,7 +228,7 @@ def draw_capacity(state: dict) -> str:
     points = sorted({x: y for x, y in reversed(state["points"])}.items())  # of two at one place the first
     x, y = zip(*points[: int(state["nodes"]) + 1])
     f = spline(interpolate(x, y).float() if len(x) > 1 else _line_network([1.0], [0.0], [0.0], y[0]))
-    alt = f"{len(points)} points, and a network of {len(x) - 1} nodes that goes through the first {len(x)} of them."
+    alt = f"{len(points)} points, and a network of {len(x) - 1} neurons that goes through the first {len(x)} of them."
     return _curve(state, 3.0, [(f, {"color": BLUE})], points, alt)
 
 
@@ -244,10 +249,11 @@ def draw_polytopes(state: dict) -> str:
     for label, mark, color in ((0, "o", BLUE), (1, "s", ORANGE)):
         some = points[points[:, 2] == label]
         ax.plot(some[:, 0], some[:, 1], mark, color=color, ms=4)
-    ax.set(xlim=(-1.1, 1.1), ylim=(-1.1, 1.1), xticks=[], yticks=[])
+    ax.set(xlim=(-state["edge"], state["edge"]), ylim=(-state["edge"], state["edge"]), xticks=[], yticks=[])
     ax.set_aspect("equal")
     layers = "-".join(map(str, state["hidden"]))
-    return plots.image(fig, f"{len(points)} points of two classes, which a 2-{layers}-1 network is to tell apart.{NOTE}")
+    task = f"{len(points)} points of two classes, which a 2-{layers}-1 network is to tell apart."
+    return plots.image(fig, (task if len(points) else f"An empty square, which a 2-{layers}-1 network cuts into pieces.") + NOTE)
 
 
 # ---- swaps -------------------------------------------------------------------------------------------------------------
@@ -271,35 +277,66 @@ def draw_swaps(state: dict) -> str:
     return plots.image(fig, f"The {2**n} corners of a cube along a line: {told}.{NOTE}")
 
 
+def draw_training(state: dict) -> str:
+    """`table`, sixteen answers; `width`, the neurons; `borders` shows where neighbours differ; `tried` lists what was trained.
+
+    Rows of the board have the first two bits, columns the others, in the order 00, 01, 11, 10: neighbours differ in one bit.
+    """
+    table = np.array(state["table"])
+    if len(table) != 16:
+        raise ValueError(f"the board has sixteen squares, a table of four bits; got {len(table)} answers")
+    gray = [0, 1, 3, 2]
+    board = table.reshape(4, 4)[np.ix_(gray, gray)]
+    fig, ax = plots.subplots(figsize=(3.2, 3.2))
+    ax.pcolormesh(board[::-1], cmap=ListedColormap(["#f6f3ea", ORANGE]), vmin=0, vmax=1, edgecolors=BLACK, linewidth=0.5)
+    ax.set_aspect("equal")
+    ax.axis("off")
+    k = np.arange(16)
+    differ = sum(int((table != table[k ^ bit]).sum()) // 2 for bit in (1, 2, 4, 8))
+    told = f" {differ} of 32 pairs of neighbours differ." if state["borders"] else ""
+    return plots.image(fig, f"A board of sixteen squares, {table.sum()} of them painted: a function of four bits.{told}{NOTE}")
+
+
 # ---- the sheet of the title page -----------------------------------------------------------------------------------------
 
 
 def draw_sheet(state: dict) -> str:
-    net = sheet_network([line(*crease) for crease in state["creases"]], line(*state["knife"]), state["folds"])
+    many = len(state["creases"]) if state["intro"] and not state["folds"] else state["folds"]  # on paper it is folded already
+    net = sheet_network([line(*crease) for crease in state["creases"]], line(*state["knife"]), many)
     side = np.linspace(-1, 1, 301)
     height = net(np.stack(np.meshgrid(side, side), -1).reshape(-1, 2))[:, 0].numpy().reshape(301, 301)
     fig, ax = plots.subplots(figsize=(3.6, 3.6))
     ax.contourf(side, side, height, [-np.inf, 0, np.inf], colors=["#fbe7d3", BLUE])
     ax.set_aspect("equal")
     ax.axis("off")
-    folds = f"{state['folds']:g}"
-    alt = (
-        f"A sheet that was folded ({folds} of {len(state['creases'])} folds) and cut once along a straight line, unfolded again: "
-    )
-    return plots.image(fig, alt + "the cut is a boundary of many straight pieces." + NOTE)
+    folded = f"A sheet that was folded ({many:g} of {len(state['creases'])} folds) and cut once along a straight line"
+    return plots.image(fig, f"{folded}, unfolded again: the cut is a boundary of many straight pieces.{NOTE}")
 
 
 STILLS = {
+    "beyond": (nothing, draw_beyond),
     "bottleneck": (nothing, draw_bottleneck),
     "breakpoints": (begin_breakpoints, draw_breakpoints),
     "capacity": (nothing, draw_capacity),
+    "comparison": (nothing, draw_comparison),
+    "corner": (nothing, draw_corner),
     "depth": (begin_depth, draw_depth),
     "dynamics": (begin_dynamics, draw_dynamics),
+    "ends": (nothing, draw_ends),
     "folding": (begin_folding, draw_folding),
+    "gans": (nothing, draw_gans),
+    "images": (nothing, draw_images),
     "landscape": (nothing, draw_landscape),
+    "mnist": (nothing, draw_mnist),
     "optima": (nothing, draw_optima),
+    "perceptron": (nothing, draw_perceptron),
     "polytopes": (begin_polytopes, draw_polytopes),
+    "pruning": (begin_pruning, draw_pruning),
+    "race": (nothing, draw_race),
+    "sensitivity": (nothing, draw_sensitivity),
     "sheet": (nothing, draw_sheet),
+    "shore": (nothing, draw_shore),
     "smoothing": (nothing, draw_smoothing),
     "swaps": (nothing, draw_swaps),
+    "training": (nothing, draw_training),
 }

@@ -41,6 +41,46 @@ export function fold(net, x, y, chosen, size = 0.1, angle = Math.PI / 4) {
 }
 
 /**
+ * The mistake that stands for the costliest kind, as `foldnet.growth.typical.typical_mistake` finds it: mistakes are clustered by
+ * k-means with their losses as weights; of the cluster with the highest mean loss it is the one closest to the centre. Null without one.
+ * The search begins with the costliest mistake and, each time, the one farthest from those that it has.
+ * @param {Net} net @param {ArrayLike<number>} x @param {ArrayLike<number>} y @returns {number | null}
+ */
+export function typical(net, x, y, clusters = 5) {
+  const f = outputs(net, x), wrong = mistakes(net, x, y);
+  if (!wrong.length) return null;
+  const points = wrong.map((p) => [x[2 * p], x[2 * p + 1]]), loss = wrong.map((p) => Math.log1p(Math.exp(-Math.abs(f[p]))) + Math.abs(f[p])); // cross-entropies
+  const centres = [[...points[most(loss)]]];
+  while (centres.length < clusters) {
+    const gaps = points.map((p) => Math.min(...centres.map((c) => gap(p, c)))), next = most(gaps);
+    if (gaps[next] === 0) break; // no further places
+    centres.push([...points[next]]);
+  }
+  /** @type {number[]} */
+  let member = [];
+  for (let round = 0, before = "-"; round < 100 && before !== String(member); round++) {
+    before = String(member);
+    member = points.map((p) => most(centres.map((c) => -gap(p, c))));
+    centres.forEach((c, k) => {
+      const weight = loss.map((w, i) => (member[i] === k ? w : 0)), all = weight.reduce((sum, w) => sum + w, 0);
+      for (const d of all > 0 ? [0, 1] : []) c[d] = weight.reduce((sum, w, i) => sum + w * points[i][d], 0) / all;
+    });
+  }
+  const means = centres.map((_, k) => {
+    const mine = loss.filter((_, i) => member[i] === k);
+    return mine.length ? mine.reduce((sum, w) => sum + w, 0) / mine.length : -Infinity;
+  });
+  const worst = most(means);
+  return wrong[most(points.map((p, i) => (member[i] === worst ? -gap(p, centres[worst]) : -Infinity)))];
+}
+
+/** The place of the largest number, the first of equals. @param {number[]} list */
+const most = (list) => list.reduce((best, v, i) => (v > list[best] ? i : best), 0);
+
+/** @param {number[]} p @param {number[]} q */
+const gap = (p, q) => (p[0] - q[0]) ** 2 + (p[1] - q[1]) ** 2;
+
+/**
  * The length of the gradient of the mean cross-entropy for weights and bias of a neuron along `way` through the fold point.
  * @param {ArrayLike<number>} f @param {ArrayLike<number>} x @param {ArrayLike<number>} y @param {number[]} point @param {number[]} way @param {number} up
  */

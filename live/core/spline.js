@@ -65,6 +65,32 @@ export function chain(f, reach) {
   return [-reach, ...pieces(f).knots.filter((x) => Math.abs(x) < reach), reach].map((x) => [x, value(f, x)]);
 }
 
+/**
+ * The corners that are seen between -reach and reach: bends closer than `near` are one, and what it bends by is the sum of theirs.
+ * @param {{ hinges: Hinge[], offset: number }} f @param {number} reach
+ */
+export function corners({ hinges }, reach, near = 0.02 * 2 * reach) {
+  const here = hinges.filter((h) => Math.abs(h.beta) < reach && h.mu !== 0).sort((a, b) => a.beta - b.beta);
+  /** @type {number[]} */
+  const sums = [];
+  here.forEach((h, i) => {
+    if (i && h.beta - here[i - 1].beta < near) sums[sums.length - 1] += h.mu;
+    else sums.push(h.mu);
+  });
+  return sums;
+}
+
+/**
+ * What each neuron adds, between -reach and reach: a level line up to its bend, then a straight one. Those that add nothing are left out.
+ * @param {{ hinges: Hinge[] }} f @param {number} reach
+ */
+export function own({ hinges }, reach) {
+  return hinges.filter((h) => h.mu !== 0 && Number.isFinite(h.beta) && h.side * (h.side * reach - h.beta) > 0).map(({ beta, mu, side }) => {
+    const end = side * reach, from = Math.max(-reach, Math.min(reach, beta));
+    return [[-end, mu * Math.max(0, side * (-end - beta))], [from, mu * Math.max(0, side * (from - beta))], [end, mu * side * (end - beta)]];
+  });
+}
+
 /** @typedef {"normal" | "uniform" | "even"} Law normal or uniform weights and biases; breakpoints spread evenly over [-reach, reach] */
 
 /** How far breakpoints are spread under the law "even". */

@@ -21,7 +21,7 @@ function render({ model, el }) {
   let random = new Random(model.get("seed")), news = "";
   const figure = frame(el, model, {
     name: "bottleneck", title, defaults, draw, reset, numbers,
-    about: "Top: data, and what the network draws; dashed, the same with your neuron. Below: what each point still asks for (its desired update), and your neuron, a line that is flat up to its bend. "
+    about: "Top: data, and what the network draws; dashed, the same with your neuron. Below: what each point still asks for (its wish), and your neuron, a line that is flat up to its bend. "
       + "Drag its bend and its height so that it meets the stems, then let the others show theirs.",
     hints: ["[Tab] goes from point to point and to your neuron", "[←] [→] [↑] [↓] move it", "[Shift] makes large steps", "[Delete] takes a point away"],
   });
@@ -48,7 +48,7 @@ function render({ model, el }) {
     figure.say(summary());
   });
   const adds = { "Add your neuron": mine, "Add TINY's": formula, "Add the best bend": best };
-  figure.controls.append(
+  figure.controls(
     html("div", { class: "row" }, ...Object.entries(adds).map(([words, which], k) => button(words, () => add(which), k ? {} : { class: "main" })), compare.element),
     html("div", { class: "row" }, button("Best height here", fitHeight), button("Turn it around", () => change({ side: -model.get("side") })),
       button("Settle the old weights", settle), button("Begin with one", begin),

@@ -1,7 +1,7 @@
 /** A random network of one variable: where it bends, and where thousands of them would. */
 import { Random } from "../core/random.js";
-import { density, pieces, REACH, share, spline, value } from "../core/spline.js";
-import { axes, HEAD, path, scales } from "../ui/axes.js";
+import { density, own, pieces, REACH, share, spline, value } from "../core/spline.js";
+import { axes, faint, HEAD, path, scales } from "../ui/axes.js";
 import { button, check, menu, slider } from "../ui/controls.js";
 import { count, html, put, svg, text } from "../ui/dom.js";
 import { frame } from "../ui/frame.js";
@@ -27,7 +27,7 @@ function render({ model, el }) {
 
   const figure = frame(el, model, {
     name: "breakpoints", title, defaults, draw, numbers, reset,
-    about: "Top: what a network with one input and a few random ReLU neurons computes, a chain of straight lines with a dot at each bend. "
+    about: "Top: what a network with one input and a few random ReLU neurons computes, a chain of straight lines with a dot at each bend. Thin lines show what each neuron adds. "
       + "Below: every bend drawn so far, piled up.",
     hints: ["[Tab] goes from bend to bend", "[←] [→] move it", "[↑] [↓] swing the line on its switched-on side", "[Shift] makes large steps"],
   });
@@ -54,7 +54,7 @@ function render({ model, el }) {
     figure.keep({ curve: on });
     draw();
   });
-  figure.controls.append(
+  figure.controls(
     html("div", { class: "row" }, button("Draw again", again, { class: "main" }), button("Draw 1,000", thousand),
       button("Clear the pile", () => {
         pile = [];
@@ -194,7 +194,7 @@ function render({ model, el }) {
     put(top, { viewBox: `0 0 ${wide} ${tall}`, height: tall });
     const knots = pieces(now).knots.filter((x) => Math.abs(x) < REACH);
     const line = svg("path", { d: path(view, [-REACH, ...knots, REACH].map((x) => [x, value(now, x)])), fill: "none", stroke: "var(--blue)", "stroke-width": 2.5, "stroke-linejoin": "round" });
-    const still = svg("g", { class: "still" }, axes(view, { yName: "f(x)" }), svg("svg", { ...boxed(box), overflow: "hidden" }, svg("g", { transform: `translate(${-box.left} ${-box.top})` }, line)));
+    const still = svg("g", { class: "still" }, axes(view, { yName: "f(x)" }), svg("svg", { ...boxed(box), overflow: "hidden" }, svg("g", { transform: `translate(${-box.left} ${-box.top})` }, faint(view, own(now, REACH)), line)));
     top.querySelector(".still")?.remove();
     top.prepend(still);
     if (handles.length !== now.hinges.length) makeHandles(now.hinges.length);

@@ -1,4 +1,4 @@
-/** Networks built by hand: through any points, node by node; and parity, layer by layer. */
+/** Networks built by hand: through any points, neuron by neuron; and parity, layer by layer. */
 import { corners, deepSpline, deepWave, interpolate, leastWidth } from "../core/deep.js";
 import { outputs } from "../core/net.js";
 import { axes, HEAD, path, scales } from "../ui/axes.js";
@@ -10,7 +10,7 @@ import { shape } from "../ui/handle.js";
 
 const REACH = 3, MOST = 96, COLORS = ["blue", "orange", "green", "pink", "gold"];
 const BUILDS = { points: "by width: through points", waves: "by depth: waves for parity" };
-const title = "Build a network by hand, node by node or layer by layer";
+const title = "Build a network by hand, neuron by neuron or layer by layer";
 
 export const defaults = { build: "points", points: [[-2.5, -0.6], [-1.6, 1.1], [-0.5, -0.9], [0.5, 0.8], [1.4, -0.4], [2.5, 1]], nodes: 2, widths: [2, 2], bits: 4 };
 
@@ -18,8 +18,8 @@ function render({ model, el }) {
   const start = Object.fromEntries(Object.keys(defaults).map((key) => [key, model.get(key)]));
   const figure = frame(el, model, {
     name: "capacity", title, defaults, draw, reset, numbers,
-    about: "By width, each node bends the line at one point so that it meets the next: with one node fewer than points a network goes through all. "
-      + "By depth, each layer folds the line, and the folds multiply: the numbers of ones among the bits, marked from left to right, are to lie below and above zero in turn, which is parity.",
+    about: "By width, each neuron bends the line at one point. By depth, each layer takes what the one before gives as its input. "
+      + "The marks there are the numbers of ones among the bits: parity wants them below and above zero in turn.",
     hints: ["[Tab] goes from point to point and to the buttons", "[←] [→] [↑] [↓] move a point", "[Shift] makes large steps", "[Delete] takes it away"],
   });
   const plot = curve({
@@ -40,18 +40,18 @@ function render({ model, el }) {
   const more = (w) => () => grown([...model.get("widths"), w]);
   const room = () => nodes() < data().length - 1;
   const limits = [ // a button, and whether it can do anything
-    [button("Add a node", told(() => node(1)), { class: "main" }), room],
-    [button("Take a node away", told(() => node(-1))), () => nodes() > 0],
-    [button("All nodes", told(() => node(99))), room],
+    [button("Add a neuron", told(() => node(1)), { class: "main" }), room],
+    [button("Take a neuron away", told(() => node(-1))), () => nodes() > 0],
+    [button("All neurons", told(() => node(99))), room],
     [button("Add a layer of 2", told(more(2)), { class: "main" }), () => 2 * folds() <= MOST],
     [button("Add a layer of 3", told(more(3))), () => 3 * folds() <= MOST],
     [button("Take a layer away", told(() => grown(model.get("widths").slice(0, -1)))), () => model.get("widths").length > 1],
   ], buttons = limits.map(([one]) => one);
   const rows = {
     points: html("div", { class: "row" }, ...buttons.slice(0, 3), button("Add a point", told(add))),
-    waves: html("div", { class: "row" }, ...buttons.slice(3), bits.element),
+    waves: html("div", { class: "row" }, ...buttons.slice(3)),
   };
-  figure.controls.append(html("div", { class: "row" }, build.element), rows.points, rows.waves);
+  figure.controls(html("div", {}, rows.points, rows.waves), html("div", { class: "row" }, build.element, bits.element));
 
   const waving = () => model.get("build") === "waves";
   /** The points in order; of two at one place the first. */
@@ -62,7 +62,7 @@ function render({ model, el }) {
   function range() {
     return waving() ? { x: [-0.03, Math.max(1, model.get("bits") / folds()) + 0.03], y: [-1, 1] } : { x: [-REACH, REACH], y: [-2, 2] };
   }
-  /** The network so far: a constant without a node. */
+  /** The network so far: a constant without a neuron. */
   function net() {
     if (waving()) return deepWave(model.get("widths"));
     const some = data().slice(0, nodes() + 1);
@@ -93,6 +93,7 @@ function render({ model, el }) {
   }
 
   function draw() {
+    bits.element.style.display = waving() ? "" : "none";
     for (const [kind, row] of Object.entries(rows)) row.style.display = kind === model.get("build") ? "" : "none";
     for (const [one, may] of limits) put(one, { disabled: !may() });
     const made = net(), high = Math.max(200, Math.min(280, 0.4 * figure.width));
@@ -125,12 +126,12 @@ function render({ model, el }) {
     })];
   }
 
-  /** What each node adds. */
+  /** What each neuron adds. */
   function nodesBelow(made) {
     const wide = figure.width, tall = 164, top = 4, s = scales({ left: 40, top: HEAD, width: wide - 56, height: tall - HEAD - 36 }, { x: [-REACH, REACH], y: [-top, top] }), { box } = s;
     const parts = made ? data().slice(0, nodes()).map(([t], i) => [[-REACH, 0], [t, 0], [REACH, heights(made)[i] * (REACH - t)]]) : [];
-    put(below, { viewBox: `0 0 ${wide} ${tall}`, height: tall, "aria-label": `What each of the ${count(nodes(), "node")} adds: flat up to its bend, then a straight line` });
-    below.replaceChildren(axes(s, { yName: "what each node adds", xName: "x" }),
+    put(below, { viewBox: `0 0 ${wide} ${tall}`, height: tall, "aria-label": `What each of the ${count(nodes(), "neuron")} adds: flat up to its bend, then a straight line` });
+    below.replaceChildren(axes(s, { yName: "what each neuron adds", xName: "x" }),
       svg("svg", { x: box.left, y: box.top, width: box.width, height: box.height, overflow: "hidden" }, svg("g", { transform: `translate(${-box.left} ${-box.top})` },
         ...parts.map((points, i) => svg("path", { d: path(s, points), fill: "none", stroke: `var(--${COLORS[i % 5]})`, "stroke-width": 2, "stroke-dasharray": ["", "7 3", "2 3", "9 3 2 3"][i % 4] })))));
   }
@@ -144,7 +145,7 @@ function render({ model, el }) {
       const s = scales({ left: 40, top: 4 + l * each, width: wide - 56, height: each - 18 }, { x: range().x, y: [-0.55, 0.55] });
       return [
         svg("path", { d: path(s, corners(deepSpline(deepWave(widths.slice(0, l + 1))), 0, 1)), fill: "none", stroke: `var(--${COLORS[l % 5]})`, "stroke-width": 2, "stroke-linejoin": "round" }),
-        svg("text", { x: 40, y: s.box.top + each - 5, class: "soft" }, `after layer ${l + 1}, ${count(w, "node")}: ${count(folds(widths.slice(0, l + 1)), "part")}`),
+        svg("text", { x: 40, y: s.box.top + each - 5, class: "soft" }, `after layer ${l + 1}, ${count(w, "neuron")}: ${count(folds(widths.slice(0, l + 1)), "part")}`),
       ];
     }));
   }
@@ -152,11 +153,11 @@ function render({ model, el }) {
   function summary() {
     if (waving()) {
       const widths = model.get("widths"), n = model.get("bits"), all = corner(), right = all.filter((c) => c.right).length, total = widths.reduce((sum, w) => sum + w, 0);
-      return `${count(widths.length, "layer")} of ${widths.join(", ")}: ${count(total, "node")} fold the line into ${count(folds(), "part")}. Parity of ${count(n, "bit")}: ${right} of ${all.length} numbers of ones are right`
-        + `${right < all.length ? "" : ", all of them"}. On one line, one hidden layer needs ${count(leastWidth(n), "node")}.`;
+      return `${count(widths.length, "layer")} of ${widths.join(", ")}: ${count(total, "neuron")} fold the line into ${count(folds(), "part")}. Parity of ${count(n, "bit")}: ${right} of ${all.length} numbers of ones are right`
+        + `${right < all.length ? "" : ", all of them"}. On one line, one hidden layer needs ${count(leastWidth(n), "neuron")}.`;
     }
     const all = data(), k = nodes(), twice = model.get("points").length - all.length;
-    const words = k ? `${count(k, "node")} ${k > 1 ? "go" : "goes"} through ${k + 1} of ${count(all.length, "point")}. The last one bends at ${text(all[k - 1][0])} and changes nothing left of it.` : `No node: a constant, through 1 of ${count(all.length, "point")}.`;
+    const words = k ? `${count(k, "neuron")} ${k > 1 ? "go" : "goes"} through ${k + 1} of ${count(all.length, "point")}. The last one bends at ${text(all[k - 1][0])} and changes nothing left of it.` : `No neuron: a constant, through 1 of ${count(all.length, "point")}.`;
     return words + (twice ? ` ${count(twice, "point")} at a place that is taken ${twice > 1 ? "are" : "is"} left out: a function has one value there.` : "");
   }
 
@@ -168,7 +169,7 @@ function render({ model, el }) {
       return table("The network at each number of ones", ["ones", "at", "output", "sign"], corner().map((c, k) => [k, c.x, z[k], c.right ? "right" : "wrong"]));
     }
     const made = net(), all = data();
-    return table("f(x) = first value + sum of a · max(x − t, 0)", ["node", "bends at t", "a"], made ? heights(made).map((a, i) => [i + 1, all[i][0], a]) : []);
+    return table("f(x) = first value + sum of a · max(x − t, 0)", ["neuron", "bends at t", "a"], made ? heights(made).map((a, i) => [i + 1, all[i][0], a]) : []);
   }
 
   draw();

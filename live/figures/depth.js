@@ -1,4 +1,4 @@
-/** A deep network on a line: every breakpoint of every layer, while one lifts a neuron or trains it all. */
+/** A deep network on a line: every switch of every layer, while one lifts a neuron or trains it all. */
 import { corners, deepSpline, deepWave } from "../core/deep.js";
 import { layers, network } from "../core/net.js";
 import { Random } from "../core/random.js";
@@ -15,7 +15,7 @@ const STARTS = { random: "random", fan: "folded like a fan" }, SCALES = [0.1, 0.
 const X = Array.from({ length: 40 }, (_, i) => Math.PI * ((2 * i) / 39 - 1)), Y = X.map((x) => Math.sin(2 * x));
 const title = "Where does a deep network bend, layer by layer?";
 
-export const defaults = { hidden: [6, 6, 6], theta: [], start: "random", scale: 1, layer: 2, neuron: 1, data: false, seed: 1 };
+export const defaults = { hidden: [6, 6, 6], theta: [], start: "random", scale: 1, layer: 2, neuron: 1, data: false, counted: true, seed: 1 };
 
 function render({ model, el }) {
   const start = Object.fromEntries(Object.keys(defaults).map((key) => [key, model.get(key)]));
@@ -23,7 +23,7 @@ function render({ model, el }) {
   const figure = frame(el, model, {
     name: "depth", title, defaults, draw, reset, numbers,
     about: "Top: what the network computes, with a mark at each bend, one shape for each layer; dashed, what one chosen neuron sees, which switches where the dashed line is zero. "
-      + "Below: the breakpoints of each layer. Lift the dashed line by its pink handle.",
+      + "Below: where the neurons of each layer switch. Lift the dashed line by its pink handle.",
     hints: ["[Tab] to the pink handle", "[↑] [↓] lift the dashed line", "[Shift] makes large steps"],
   });
   const plot = svg("svg", { role: "group", "aria-label": "The curve and its bends" }), back = svg("g", { "aria-hidden": "true" }), below = svg("svg", { role: "img" });
@@ -72,16 +72,32 @@ function render({ model, el }) {
     figure.keep({ start: kind });
     fresh();
   });
-  const which = menu("dashed", {}, "", (words) => {
-    const [layer, neuron] = words.split(" ").map(Number);
+  const which = menu("dashed: layer", {}, "", (words) => dash(Number(words), Math.min(model.get("neuron"), model.get("hidden")[Number(words)] - 1)));
+  const who = menu("its neuron", {}, "", (words) => dash(model.get("layer"), Number(words)));
+  function dash(layer, neuron) {
     figure.keep({ layer, neuron });
+    choices();
     range = null;
     refresh();
     figure.say(summary());
+  }
+  /** The layers there are, and the neurons of the one that is chosen. */
+  function choices() {
+    const numbered = (n) => Array.from({ length: n }, (_, i) => html("option", { value: String(i) }, String(i + 1)));
+    which.input.replaceChildren(...numbered(model.get("hidden").length));
+    who.input.replaceChildren(...numbered(model.get("hidden")[model.get("layer")]));
+    which.set(String(model.get("layer")));
+    who.set(String(model.get("neuron")));
+  }
+  // where the page asks for a guess first, the figure counts when it is asked to
+  const counting = button("Count the bends", () => {
+    figure.keep({ counted: true });
+    refresh();
+    figure.say(summary());
   });
-  figure.controls.append(
-    html("div", { class: "row" }, run.element, button("Another start", () => fresh()), which.element),
-    html("div", { class: "row" }, many.element, width.element, scale.element, begin.element),
+  figure.controls(
+    html("div", { class: "row" }, run.element, button("Another start", () => fresh()), counting),
+    html("div", { class: "row" }, which.element, who.element, begin.element, many.element, width.element, scale.element),
   );
 
   /** The network of the state; where its weights are missing or do not fit, new ones. */
@@ -92,10 +108,8 @@ function render({ model, el }) {
     trainer = null;
     before = null;
     born = died = 0;
-    const options = model.get("hidden").flatMap((n, l) => Array.from({ length: n }, (_, i) => html("option", { value: `${l} ${i}` }, `layer ${l + 1}, neuron ${i + 1}`)));
-    which.input.replaceChildren(...options);
     figure.keep({ layer: Math.min(model.get("layer"), sizes.length - 3), neuron: Math.min(model.get("neuron"), sizes[Math.min(model.get("layer"), sizes.length - 3) + 1] - 1) });
-    which.set(`${model.get("layer")} ${model.get("neuron")}`);
+    choices();
     range = null;
   }
   function drawn(sizes) {
@@ -182,7 +196,7 @@ function render({ model, el }) {
 
   function draw() {
     now = deepSpline(net);
-    const wide = figure.width, tall = HEAD + Math.max(194, Math.min(274, 0.4 * wide)), line = corners(now, -REACH, REACH), dashed = seen();
+    const wide = figure.width, tall = HEAD + Math.max(194, Math.min(274 - 14 * Math.max(0, model.get("hidden").length - 3), 0.4 * wide)), line = corners(now, -REACH, REACH), dashed = seen();
     const ys = (range ? line : [...line, ...dashed]).map((p) => p[1]), low = Math.min(...ys), high = Math.max(...ys);
     if (!range || (!lift.held && (low < range[0] || high > range[1] || high - low < 0.3 * (range[1] - range[0])))) { // under a hand nothing grows or shrinks
       const room = 0.15 * Math.max(high - low, 1);
@@ -202,7 +216,7 @@ function render({ model, el }) {
         return svg("path", { d: shape(kind, 4.5), transform: `translate(${view.x(x).toFixed(2)} ${view.y(now.slopes[k] * x + now.intercepts[k]).toFixed(2)})`, fill: `var(--${color})`, stroke: "var(--paper)" });
       })));
     const end = dashed.at(-1)[1];
-    lift.at(view.x(REACH), view.y(Math.max(range[0], Math.min(range[1], end))), bias(), `bias ${text(bias())}, ${count(own().length, "breakpoint")}`);
+    lift.at(view.x(REACH), view.y(Math.max(range[0], Math.min(range[1], end))), bias(), `bias ${text(bias())}, switches ${often()}`);
     rows(wide);
     figure.read(summary());
   }
@@ -212,7 +226,7 @@ function render({ model, el }) {
     const hidden = model.get("hidden"), each = 30, tall = each * hidden.length + 44, box = { left: 40, top: 4, width: wide - 60, height: tall - 40 };
     const s = scales(box, { x: [-REACH, REACH], y: [0, 1] }), foot = (l) => box.top + (l + 1) * each;
     const ticks = (list, l) => list.filter((b) => b.layer === l && Math.abs(b.place) < REACH).map((b) => `M${s.x(b.place).toFixed(2)} ${foot(l)}v-${each - 10}`).join("");
-    put(below, { viewBox: `0 0 ${wide} ${tall}`, height: tall, "aria-label": `Breakpoints by layer, in view: ${hidden.map((_, l) => `layer ${l + 1} has ${now.breakpoints.filter((b) => b.layer === l && Math.abs(b.place) < REACH).length}`).join(", ")}` });
+    put(below, { viewBox: `0 0 ${wide} ${tall}`, height: tall, "aria-label": `Switches by layer, in view: ${hidden.map((_, l) => `layer ${l + 1} has ${now.breakpoints.filter((b) => b.layer === l && Math.abs(b.place) < REACH).length}`).join(", ")}` });
     below.replaceChildren(axes(s, { yTicks: false, xName: "x" }), ...hidden.flatMap((_, l) => {
       const [kind, color] = LOOKS[l % LOOKS.length], y = foot(l);
       return [
@@ -224,17 +238,25 @@ function render({ model, el }) {
     }));
   }
 
+  /** Why there may be fewer bends of the curve than switches of neurons. */
+  function unseen() {
+    const lost = now.breakpoints.length - now.knots.length;
+    return lost > 0 ? ` ${count(lost, "switch", "switches")} ${lost > 1 ? "are" : "is"} no bend of the curve: nothing passes ${lost > 1 ? "them" : "it"} on, or another stands at the same place.` : "";
+  }
   const own = () => now.breakpoints.filter((b) => b.layer === model.get("layer") && b.neuron === model.get("neuron"));
+  const often = () => ["never", "once", "twice"][own().length] ?? `${own().length} times`;
   function summary() {
+    counting.hidden = model.get("counted");
+    if (!model.get("counted")) return `${news}The dashed neuron switches ${often()}.`;
     const hidden = model.get("hidden"), most = hidden.reduce((product, n) => product * (n + 1), 1), total = hidden.reduce((sum, n) => sum + n, 0);
-    return `${news}${count(total, "neuron")}: ${count(now.breakpoints.length, "breakpoint")}, ${count(now.knots.length + 1, "piece")} on the whole line (${(inView(now.knots).length + 1).toLocaleString("en-US")} in view), at most ${most.toLocaleString("en-US")}. `
-      + `The dashed neuron has ${count(own().length, "breakpoint")}.${born + died ? ` Born so far: ${born}, died: ${died}.` : ""}${trainer ? ` ${count(trainer.steps, "step")}, mean squared error ${text(trainer.loss(), 4)}.` : ""}`;
+    return `${news}${count(total, "neuron")}: ${count(now.breakpoints.length, "switch", "switches")}, ${count(now.knots.length + 1, "piece")} on the whole line (${(inView(now.knots).length + 1).toLocaleString("en-US")} in view), at most ${most.toLocaleString("en-US")}.${unseen()} `
+      + `The dashed neuron switches ${often()}.${born + died ? ` Born so far: ${born}, died: ${died}.` : ""}${trainer ? ` ${count(trainer.steps, "step")}, mean squared error ${text(trainer.loss(), 4)}.` : ""}`;
   }
 
   function numbers() {
     const of = (l) => now.breakpoints.filter((b) => b.layer === l), kinks = new Set(now.knots);
     const row = (n, l) => html("tr", {}, html("th", { scope: "row" }, String(l + 1)), ...[n, of(l).length, of(l).filter((b) => Math.abs(b.place) < REACH).length, of(l).filter((b) => kinks.has(b.place)).length].map((v) => html("td", {}, String(v))));
-    const head = ["layer", "neurons", "breakpoints", "in view", "at a bend of f"].map((name) => html("th", { scope: "col" }, name));
+    const head = ["layer", "neurons", "switches", "in view", "at a bend of f"].map((name) => html("th", { scope: "col" }, name));
     return html("table", {}, html("caption", {}, "Where neurons switch"), html("thead", {}, html("tr", {}, ...head)), html("tbody", {}, ...model.get("hidden").map(row)));
   }
 

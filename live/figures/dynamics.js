@@ -9,7 +9,7 @@ import { curve, widest } from "../ui/curve.js";
 import { count, html, put, svg, text } from "../ui/dom.js";
 import { frame } from "../ui/frame.js";
 
-const REACH = 3.2, WILD = 1e6, MANY = 20, KEPT = 400;
+const REACH = 3.2, WILD = 1e6, MANY = 20, KEPT = 400, CALM = 2000, COLORS = ["orange", "blue", "green", "pink", "gold"];
 const RATES = [2e-4, 5e-4, 1e-3, 2e-3, 5e-3, 1e-2, 2e-2, 5e-2];
 const TARGETS = {
   sine: ["a sine", (x) => Math.sin(2 * x)],
@@ -30,10 +30,10 @@ export const defaults = {
 
 function render({ model, el }) {
   const start = Object.fromEntries(Object.keys(defaults).map((key) => [key, model.get(key)]));
-  let trainer = null, random = new Random(model.get("seed")), trail = [], good = null, steps = 0, every = 1, news = "";
+  let trainer = null, random = new Random(model.get("seed")), trail = [], good = null, steps = 0, every = 1, news = "", watch = null;
   const figure = frame(el, model, {
     name: "dynamics", title, defaults, draw, reset, numbers,
-    about: "Top: data, and a network with a dot at each bend; an arrow at the foot says where training pushes the bend now. Below: where each bend has been, time running down. "
+    about: "Top: data, and a network with a dot at each bend; an arrow at the foot says where training pushes the bend now. Below, in the colour of its dot: where each bend has been, time running down. "
       + "A grey bend is switched on at no data point, and nothing moves it.",
     hints: ["[Tab] goes from point to point and to the bends", "[←] [→] [↑] [↓] move it", "[Shift] makes large steps", "[Delete] takes a point away"],
   });
@@ -59,18 +59,24 @@ function render({ model, el }) {
       }
       good = before;
       remember(after);
-      return trainer.net.theta.some((v, k) => Math.abs(v - before[k]) > 1e-10);
+      watch ??= { at: steps, loss };
+      if (steps - watch.at < CALM) return true;
+      const falls = watch.loss - loss > 1e-3 * loss;
+      watch = { at: steps, loss };
+      if (!falls) news = `It has come to rest: the last ${CALM.toLocaleString("en-US")} steps took less than a thousandth off the loss. `;
+      return falls;
     },
     draw: () => {
       if (trainer) figure.keep(shallow(trainer.net));
       draw();
     },
-    ended: (why) => figure.say((why === "done" && !news ? "It has come to rest. " : "") + summary()), perFrame: 20, most: 20000, stepSize: 100,
+    ended: () => figure.say(summary()), perFrame: 40, most: 60000, stepSize: 100,
   });
   const width = slider("neurons", [1, 2, 3, 4, 6, 8, 12, 20], model.get("w").length, (n) => n === model.get("w").length || fresh(n));
   const rate = slider("step size", RATES, model.get("rate"), (r) => {
     figure.keep({ rate: r });
     news = "";
+    watch = null;
     if (trainer) trainer.rate = r;
     draw();
   });
@@ -82,8 +88,8 @@ function render({ model, el }) {
     figure.keep({ data: kind });
     if (kind !== "own") place(sample(TARGETS[kind][1]), kind);
   });
-  figure.controls.append(
-    html("div", { class: "row" }, run.element, button("Another start", () => fresh()), button("Move the least missed bend", jump), button("Add a point", add)),
+  figure.controls(
+    html("div", { class: "row" }, run.element, button("Another start", () => fresh()), button("Move a useless bend", jump), button("Add a point", add)),
     html("div", { class: "row" }, width.element, rate.element, begin.element, data.element),
   );
 
@@ -105,7 +111,7 @@ function render({ model, el }) {
   }
   function forget() {
     run.pause(true);
-    trainer = good = null;
+    trainer = good = watch = null;
     steps = 0;
     every = 1;
     trail = [[0, bends(f())]];
@@ -122,6 +128,7 @@ function render({ model, el }) {
   function place(points, kind = "own") {
     figure.keep({ points, data: kind });
     data.set(kind);
+    watch = null;
     if (trainer) Object.assign(trainer, { x: xs(), y: ys() });
     draw();
   }
@@ -166,8 +173,8 @@ function render({ model, el }) {
     const now = hinged(), speeds = velocity(f(), xs(), ys());
     const arrows = now.hinges.flatMap((h, i) => (Math.abs(h.beta) < REACH && Number.isFinite(speeds[i].beta) ? [[h.beta, h.beta + 0.6 * Math.tanh(speeds[i].beta)]] : []));
     plot.draw({
-      tall: Math.max(200, Math.min(270, 0.38 * figure.width)), points: model.get("points"), lines: [{ points: chain(now, REACH), color: "blue" }],
-      bends: now.hinges.map((h) => [h.beta, Number.isFinite(h.beta) ? value(now, h.beta) : 0]), arrows, dull: idle(),
+      tall: Math.max(200, Math.min(270, 0.38 * figure.width)), points: model.get("points"), lines: [{ points: chain(now, REACH), color: "ink" }],
+      colors: now.hinges.map((_, i) => COLORS[i % 5]), bends: now.hinges.map((h) => [h.beta, Number.isFinite(h.beta) ? value(now, h.beta) : 0]), arrows, dull: idle(),
     });
     // time by its square root: most of the way is made in the first steps
     const wide = figure.width, tall = 214, long = Math.sqrt(Math.max(100, steps * 1.02)), marks = ticks(0, long * long, 4).at.filter((t) => t > 0);
@@ -185,7 +192,7 @@ function render({ model, el }) {
       ])),
       svg("path", { d: xs().map((x) => `M${s.x(x).toFixed(1)} ${s.box.top}v5`).join("") || "M0 0", stroke: "var(--soft)", fill: "none" }),
       svg("svg", { x: inside.left, y: inside.top, width: inside.width, height: inside.height, overflow: "hidden" },
-        svg("g", { transform: `translate(${-inside.left} ${-inside.top})` }, ...now.hinges.map((_, i) => svg("path", { d: way(i), fill: "none", stroke: `var(--${["blue", "orange", "green", "pink", "gold"][i % 5]})`, "stroke-width": 2 })))),
+        svg("g", { transform: `translate(${-inside.left} ${-inside.top})` }, ...now.hinges.map((_, i) => svg("path", { d: way(i), fill: "none", stroke: `var(--${COLORS[i % 5]})`, "stroke-width": 2 })))),
     );
     figure.read(summary());
   }

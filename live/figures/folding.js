@@ -1,6 +1,6 @@
 /** A small classifier of the plane: click what it gets wrong, see the line that would fold its boundary there, accept it, train on. */
-import { fold, mistakes, switchingLines } from "../core/fold.js";
-import { layers, network, outputs, parts, widen } from "../core/net.js";
+import { fold, mistakes, switchingLines, typical } from "../core/fold.js";
+import { layers, network, parts, widen } from "../core/net.js";
 import { Random } from "../core/random.js";
 import { boundary, clip, heights, regions } from "../core/regions.js";
 import { Trainer } from "../core/train.js";
@@ -8,7 +8,7 @@ import { axes, HEAD, scales } from "../ui/axes.js";
 import { button, check, menu, player, slider } from "../ui/controls.js";
 import { count, html, put, svg, text } from "../ui/dom.js";
 import { frame } from "../ui/frame.js";
-import { shape } from "../ui/handle.js";
+import { handle, shape, within } from "../ui/handle.js";
 
 const EDGE = 1.15;
 const FRAME = [[-EDGE, -EDGE], [EDGE, -EDGE], [EDGE, EDGE], [-EDGE, EDGE]];
@@ -29,11 +29,18 @@ function render({ model, el }) {
     name: "folding", title, defaults, draw: refresh, numbers, reset,
     about: "Circles and squares are two classes; the tinted side shows which one the network answers, a heavy line the decision boundary. Crosses are its mistakes. "
       + "Thin lines are those on which its neurons switch on; a green one belongs to a neuron that you add, dotted where you put it.",
-    hints: ["[Tab] to the mistakes", "[←] [→] go from one to the next", "[Enter] chooses it", "then [Tab] to the sliders and Fold here"],
+    hints: ["[Tab] to the mistakes", "[←] [→] go from one to the next", "[Enter] chooses it", "to put in points, choose what a click will do: arrows move the pink diamond, [Enter] puts one there, [Delete] takes it away"],
   });
   const plot = svg("svg", { role: "group", "aria-label": "The data, the decision boundary and the lines of the neurons" });
   const back = svg("g", { "aria-hidden": "true" }), marks = svg("g", { role: "group", "aria-label": "Mistakes" }), front = svg("g", { "aria-hidden": "true" });
-  plot.append(back, front, marks);
+  let spot = [0, 0];
+  const pen = handle({
+    label: "where a point goes", kind: "diamond", color: "pink", size: 6,
+    drag: (px, py) => aim([view.ux(px), view.uy(py)]),
+    move: (dx, dy, far) => aim([spot[0] + dx * (far ? 0.2 : 0.02), spot[1] + dy * (far ? 0.2 : 0.02)]),
+    act: () => touch(spot), remove: () => touch(spot, "erase"),
+  });
+  plot.append(back, front, marks, pen.element);
   const chart = svg("svg", { role: "img" });
   put(figure.picture, { style: "display:flex;flex-wrap:wrap;gap:.4rem;align-items:end" });
   figure.picture.append(plot, chart);
@@ -53,7 +60,7 @@ function render({ model, el }) {
     perFrame: 6, most: 2000, stepSize: 10,
   });
   const accept = button("Fold here", acceptFold, { class: "main" });
-  const typical = button("Choose one for me", () => choose(worst()));
+  const mine = button("Choose one for me", () => choose(typical(net, x, y)));
   const size = slider("strength", [0, 0.1, 0.2, 0.5, 1, 2, 4], model.get("size"), (v) => changed({ size: v }));
   const angle = slider("turned by", [5, 15, 30, 45, 60, 75, 85], model.get("angle"), (v) => changed({ angle: v }), (v) => `${v}°`);
   const frozen = check("old neurons frozen", model.get("frozen"), (on) => {
@@ -63,10 +70,12 @@ function render({ model, el }) {
   });
   const clicks = menu("a click will", MODES, mode, (next) => {
     mode = next;
+    refresh();
   });
-  figure.controls.append(
-    html("div", { class: "row" }, typical, accept, size.element, angle.element),
-    html("div", { class: "row" }, run.element, frozen.element, clicks.element, button("New random start", scatter), button("Clear the points", () => data([]))),
+  figure.controls(
+    html("div", { class: "row" }, mine, accept, run.element),
+    html("div", { class: "row" }, size.element, angle.element),
+    html("div", { class: "row" }, frozen.element, clicks.element, button("New random start", scatter), button("Clear the points", () => data([]))),
   );
 
   load();
@@ -126,12 +135,6 @@ function render({ model, el }) {
     refresh();
   }
 
-  /** The mistake with the highest loss. */
-  function worst() {
-    const f = outputs(net, x);
-    return wrong.reduce((best, p) => (best === null || Math.abs(f[p]) > Math.abs(f[best]) ? p : best), null);
-  }
-
   function choose(p) {
     if (p === null) return figure.say("There is no mistake left.");
     run.pause(true);
@@ -166,8 +169,10 @@ function render({ model, el }) {
     drawMarks(s);
     drawFold(s);
     drawChart();
+    put(pen.element, { display: mode === "look" ? "none" : null });
+    pen.at(s.x(spot[0]), s.y(spot[1]), spot[0], `at ${text(spot[0])}, ${text(spot[1])}`);
     put(accept, { disabled: !proposal() });
-    put(typical, { disabled: !wrong.length });
+    put(mine, { disabled: !wrong.length });
     read();
   }
 
@@ -282,20 +287,23 @@ function render({ model, el }) {
     chart.replaceChildren(axes(s, { yName: "loss" }), svg("path", { d, fill: "none", stroke: "var(--blue)", "stroke-width": 2 }));
   }
 
-  /** How far the newest line has moved from where the fold was made: the angle in degrees, the shift at the middle of the picture. */
+  /** How far the newest line has moved from where the fold was made: the angle in degrees, and the farthest that it went in the picture. */
   function drift() {
     const mark = model.get("mark"), now = switchingLines(net)[net.sizes[1] - 1];
     if (!mark || !model.get("added") || !now) return null;
     const dot = mark.normal[0] * now.normal[0] + mark.normal[1] * now.normal[1];
-    return { turned: (Math.acos(Math.max(-1, Math.min(1, dot))) * 180) / Math.PI, shift: Math.abs(now.offset - mark.offset) };
+    return { turned: (Math.acos(Math.max(-1, Math.min(1, dot))) * 180) / Math.PI, shift: Math.max(0, ...far(mark, now), ...far(now, mark)) };
   }
 
+  /** How far the ends of one line in the picture are from another line. */
+  const far = (line, other) => (chord(line) ?? []).map(([a, b]) => Math.abs(other.normal[0] * a + other.normal[1] * b + other.offset));
+
   function read() {
-    if (!y.length) return figure.read("No points: choose what a click puts in, and click.");
+    if (!y.length) return figure.read("No points: choose what a click puts in, then click, or press Enter at the diamond.");
     const right = (100 * (y.length - wrong.length)) / y.length, moved = drift();
     figure.read([count(wrong.length, "mistake")], ` among ${count(y.length, "point")} (${right.toFixed(1)} % right), ${count(net.sizes[1], "neuron")}, loss ${text(trainer.loss(), 3)}`,
       trainer.steps ? `, ${count(trainer.steps, "step")}.` : ".",
-      moved && trainer.steps ? ` The fold has turned by ${text(moved.turned, 0)}° and moved by ${text(moved.shift)} since you made it.` : "",
+      moved && trainer.steps ? ` The fold has turned by ${text(moved.turned, 0)}° and moved by up to ${text(moved.shift)} in the picture since you made it.` : "",
       model.get("chosen") === null ? "" : " Green: the line of the new neuron, with an arrow to the side on which it is on. Dashed: the piece of the boundary that it folds. Dotted: the boundary after it.");
   }
 
@@ -312,15 +320,26 @@ function render({ model, el }) {
     return html("table", {}, html("caption", {}, `The lines w·x + b = 0 of the neurons, and the output bias ${text(biases[1][0], 3)}`), html("thead", {}, html("tr", {}, ...head)), html("tbody", {}, ...places.map(row)));
   }
 
+  function aim(place) {
+    spot = place.map((v) => Math.round(Math.max(-1, Math.min(1, v)) * 1000) / 1000);
+    refresh();
+  }
+  /** Put a point in, or take those near it away. */
+  function touch(place, how = mode) {
+    const points = model.get("points"), before = points.length;
+    if (how === "circle" || how === "square") data([...points, [...place, +(how === "square")]]);
+    if (how === "erase") data(points.filter((p) => Math.hypot(p[0] - place[0], p[1] - place[1]) > 0.08));
+    const now = model.get("points").length;
+    figure.say(now > before ? `A ${how} at ${text(place[0])}, ${text(place[1])}: ${count(now, "point")}.` : now < before ? `${count(before - now, "point")} taken away: ${now} left.` : "There is no point here.");
+  }
+
   put(plot, {
     onclick: (event) => {
-      const box = plot.getBoundingClientRect(), zoom = box.width / plot.viewBox.baseVal.width || 1;
-      const place = [view.ux((event.clientX - box.left) / zoom), view.uy((event.clientY - box.top) / zoom)].map((v) => Math.round(v * 1000) / 1000);
+      if (event.target.closest(".handle")) return;
+      const [px, py] = within(plot, event), place = [view.ux(px), view.uy(py)].map((v) => Math.round(v * 1000) / 1000);
       if (Math.max(...place.map(Math.abs)) > EDGE) return;
-      const points = model.get("points");
-      if (mode === "circle" || mode === "square") data([...points, [...place, +(mode === "square")]]);
-      if (mode === "erase") data(points.filter((p) => Math.hypot(p[0] - place[0], p[1] - place[1]) > 0.08));
-      if (mode === "look" && model.get("chosen") !== null) changed({ chosen: null });
+      if (mode !== "look") touch(place);
+      else if (model.get("chosen") !== null) changed({ chosen: null });
     },
   });
   refresh();

@@ -18,7 +18,7 @@ export const defaults = {
 
 function render({ model, el }) {
   const start = Object.fromEntries(Object.keys(defaults).map((key) => [key, model.get(key)]));
-  let trainer = null, done = 0, good = null, news = "";
+  let trainer = null, done = 0, good = null, news = "", watch = null;
   const figure = frame(el, model, {
     name: "landscape", title, defaults, draw, reset, numbers,
     about: "Top: data, a network with three bends, one of them chosen. Below: the loss for every place that the chosen bend could have, all else left alone. "
@@ -49,7 +49,20 @@ function render({ model, el }) {
       }
       good = before;
       done++;
-      return trainer.net.theta.some((v, k) => Math.abs(v - before[k]) > 1e-9);
+      if (caught(before)) {
+        news = "It is caught. ";
+        return false;
+      }
+      if (trainer.net.theta.every((v, k) => Math.abs(v - before[k]) <= 1e-9)) {
+        news = "It has come to rest. ";
+        return false;
+      }
+      watch ??= { at: done, loss };
+      if (done - watch.at < 1000) return true;
+      const falls = watch.loss - loss > 1e-4 * loss;
+      watch = { at: done, loss };
+      if (!falls) news = "It has come to rest: a thousand steps no longer lower the loss. ";
+      return falls;
     },
     draw: () => {
       if (trainer) {
@@ -58,10 +71,10 @@ function render({ model, el }) {
       }
       draw();
     },
-    ended: (why) => figure.say((why === "done" && !news ? "It has come to rest. " : "") + summary()), name: "Descend", perFrame: 3, most: 4000, stepSize: 10,
+    ended: () => figure.say(summary()), name: "Descend", perFrame: 3, most: 4000, stepSize: 10,
   });
   const only = check("move only the chosen bend", model.get("only"), (on) => change({ only: on }));
-  figure.controls.append(html("div", { class: "row" }, run.element, only.element, button("Turn it around", () => {
+  figure.controls(html("div", { class: "row" }, run.element, only.element, button("Turn it around", () => {
     const i = model.get("chosen"), flip = (key) => model.get(key).map((v, k) => (k === i ? -v : v));
     change({ w: flip("w"), b: flip("b") });
     figure.say(summary());
@@ -80,9 +93,27 @@ function render({ model, el }) {
     return new Trainer(net, data().map((p) => p[0]), data().map((p) => p[1]), { loss: "half_sum", optimizer: "gd", rate: 0.01, free });
   }
 
+  /**
+   * Whether the bend, moved alone, went over a data point at which both neighbouring parabolas push it back: a longer or shorter step
+   * would go there and back for ever, so it is put on the point.
+   */
+  function caught(before) {
+    if (!model.get("only")) return false;
+    const i = model.get("chosen"), h = model.get("w").length, { theta } = trainer.net, bend = (t) => -t[h + i] / t[i];
+    const [low, high] = [bend(before), bend(theta)].sort((a, b) => a - b), over = data().filter(([x]) => x > low && x < high).map(([x]) => x).find(pit);
+    if (over === undefined) return false;
+    theta[h + i] = -theta[i] * over;
+    return true;
+  }
+  /** Whether the loss along the chosen bend has its lowest place at a data point: it falls from the left and rises to the right. */
+  function pit(x) {
+    const all = cells(), left = all.find((c) => c.to === x), right = all.find((c) => c.from === x);
+    return left.curvature * x + left.slope < 0 && right.curvature * x + right.slope > 0;
+  }
+
   function change(changes) {
     run.pause(true);
-    trainer = good = null;
+    trainer = good = watch = null;
     done = 0;
     news = "";
     figure.keep(changes);
@@ -128,7 +159,7 @@ function render({ model, el }) {
     below.replaceChildren(
       axes(s, { xName: "place of the chosen bend", yName: "loss" }),
       svg("path", { d: data().map(([x]) => `M${s.x(x)} ${s.y(low)}V${s.y(high)}`).join("") || "M0 0", stroke: "var(--soft)", "stroke-dasharray": "2 3", fill: "none" }),
-      ...sampled.map((points, k) => points.length && svg("path", { d: within(s, points, high), fill: "none", stroke: `var(--${all[k].curvature > 0 ? (k % 2 ? "blue" : "green") : "soft"})`, "stroke-width": all[k].curvature > 0 ? 2.5 : 4 })).filter(Boolean),
+      ...sampled.map((points, k) => points.length && svg("path", { d: within(s, points, high), fill: "none", stroke: `var(--${all[k].curvature > 0 ? (k % 2 ? "blue" : "pink") : "soft"})`, "stroke-width": all[k].curvature > 0 ? 2.5 : 4 })).filter(Boolean),
       svg("circle", { cx: s.x(here), cy: s.y(loss(now)), r: 7, fill: "var(--orange)", stroke: "var(--paper)", "stroke-width": 1.5 }),
     );
     figure.read(summary());
@@ -136,8 +167,8 @@ function render({ model, el }) {
 
   function summary() {
     const beta = f().hinges[model.get("chosen")].beta, cell = cells().find((c) => beta <= c.to), low = -cell.slope / cell.curvature;
-    const inside = low > cell.from && low < cell.to;
-    const words = !cell.curvature ? "No data on its switched-on side: flat, nothing pulls." : inside ? `This parabola has its lowest place at ${text(low)}, in this gap.` : `The lowest place of this parabola, ${text(low)}, is beyond the gap: the bend is pushed to the ${low > beta ? "right" : "left"}.`;
+    const inside = low > cell.from && low < cell.to, on = data().some(([x]) => Math.abs(x - beta) < 1e-9 && pit(x));
+    const words = on ? "It stands on a data point, and the parabolas on both sides push it back there." : !cell.curvature ? "No data on its switched-on side: flat, nothing pulls." : inside ? `This parabola has its lowest place at ${text(low)}, in this gap.` : `The lowest place of this parabola, ${text(low)}, is beyond the gap: the bend is pushed to the ${low > beta ? "right" : "left"}.`;
     return `${news}Bend at ${text(beta)}, loss ${text(loss(f()), 3)}${done ? `, ${count(done, "step")}` : ""}. ${words}`;
   }
 

@@ -3,55 +3,89 @@ import { affine, network, pattern } from "../core/net.js";
 import { Random } from "../core/random.js";
 import { area, boundary, clip, heights, regions } from "../core/regions.js";
 import { Trainer } from "../core/train.js";
+import { parse } from "../core/written.js";
 import { scales } from "../ui/axes.js";
 import { button, menu, player } from "../ui/controls.js";
 import { count, html, put, svg, text } from "../ui/dom.js";
 import { frame } from "../ui/frame.js";
-import { handle } from "../ui/handle.js";
+import { handle, within } from "../ui/handle.js";
 
-const EDGE = 1.1, FRAME = [[-EDGE, -EDGE], [EDGE, -EDGE], [EDGE, EDGE], [-EDGE, EDGE]], MOST = 6000;
+const MOST = 6000, UNITS = 200;
 const MODES = { circle: "paint circles", square: "paint squares", erase: "take points away", look: "move the diamond" };
 const DATA = { own: "these points", circle: "a disc in a ring", xor: "four of them, as in XOR", spiral: "two spirals" };
 /** How the lines of each layer are drawn: never by colour alone. */
 const LINES = [["green", 1.7, ""], ["gold", 1.2, ""], ["blue", 1.1, "5 3"], ["orange", 1, "1.5 2.5"]];
-const title = "All the linear pieces of a deep network";
+const title = "All the pieces of a deep network";
 
-export const defaults = { points: [[-0.5, 0.5, 1], [0.5, -0.5, 0]], hidden: [8, 8], theta: [], probe: [0.2, 0.1], seed: 1, rate: 0.01 };
+export const defaults = { points: [[-0.5, 0.5, 1], [0.5, -0.5, 0]], hidden: [8, 8], theta: [], probe: [0.2, 0.1], seed: 1, rate: 0.01, leak: 0, edge: 1.1 };
 
 function render({ model, el }) {
   const start = Object.fromEntries(Object.keys(defaults).map((key) => [key, model.get(key)]));
   let net, trainer, mode = "circle", view = null, painting = false, all = [];
   const figure = frame(el, model, {
     name: "polytopes", title, defaults, draw, reset, numbers,
-    about: "Each cell is a piece of the plane on which the network is one straight map. The heavy line is the decision boundary between circles and squares. Drag the diamond: it tells the map of its cell. "
+    about: "Thin lines are creases. Between them lie pieces, and on each the network is one straight map. The heavy line is where its output is zero. Drag the diamond to read the map of its piece. "
       + "In the small picture each piece is a dot at its slope, as large as the piece.",
-    hints: ["[Tab] to the diamond", "[←] [→] [↑] [↓] move it", "[Shift] makes large steps"],
+    hints: ["[Tab] to the diamond", "[←] [→] [↑] [↓] move it", "[Shift] makes large steps", "[Enter] paints a point there, [Delete] takes it away"],
   });
   const plot = svg("svg", { role: "group", "aria-label": "The pieces of the plane and the data" }), back = svg("g", { "aria-hidden": "true" });
   const probe = handle({
     label: "probe", kind: "diamond", color: "pink", size: 7, release: () => figure.say(summary()),
     drag: (px, py) => look([view.ux(px), view.uy(py)]),
-    move: (dx, dy, far) => look(model.get("probe").map((v, k) => v + [dx, dy][k] * (far ? 0.2 : 0.02))),
+    move: (dx, dy, far) => look(model.get("probe").map((v, k) => v + [dx, dy][k] * scale() * (far ? 0.2 : 0.02))),
+    act: () => mark(model.get("probe")), remove: () => mark(model.get("probe"), "erase"),
   });
   const dual = svg("svg", { role: "img" }), legend = html("p", { class: "hints" });
   plot.append(back, probe.element);
-  figure.picture.append(html("div", { class: "row", style: "align-items:flex-end" }, plot, dual), legend);
+  figure.picture.append(html("div", { class: "row", style: "align-items:flex-end;margin:0" }, plot, dual, legend));
   const run = player({ step: () => model.get("points").length > 0 && trainer.steps < 50000 && Number.isFinite(trainer.step()), draw: refresh, ended: () => figure.say(summary()), perFrame: 4, most: 1500, stepSize: 10 });
   const tool = menu("a click will", MODES, mode, (next) => {
     mode = next;
   });
+  const own = html("textarea", {
+    rows: 3, spellcheck: "false", "aria-label": "a network as text, from net.to_json()", placeholder: "Paste what net.to_json() gives, or drop a file",
+    ondragover: (event) => event.preventDefault(),
+    ondrop: async (event) => {
+      const file = event.dataTransfer?.files[0];
+      if (!file) return;
+      event.preventDefault();
+      own.value = await file.text();
+      take();
+    },
+  });
+  const reach = html("input", { type: "number", min: 0.01, step: "any", value: model.get("edge") });
   const source = menu("data", DATA, "own", (next) => next !== "own" && data(sample(next), next));
-  const hidden = () => model.get("hidden");
+  const hidden = () => model.get("hidden"), edge = () => model.get("edge"), scale = () => edge() / 1.1;
+  const square = () => [[-1, -1], [1, -1], [1, 1], [-1, 1]].map((p) => p.map((v) => v * edge()));
   const grow = [ // a button, the layers it makes, and whether they may be
     [button("Add a layer", () => shape([...hidden(), hidden().at(-1)])), () => hidden().length < 4],
     [button("Take a layer away", () => shape(hidden().slice(0, -1))), () => hidden().length > 1],
     [button("Wider", () => shape(hidden().map((n) => n + 1))), () => Math.max(...hidden()) < 16],
     [button("Narrower", () => shape(hidden().map((n) => n - 1))), () => Math.min(...hidden()) > 1],
   ];
-  figure.controls.append(
+  figure.controls(
     html("div", { class: "row" }, run.element, button("Another start", () => shape(hidden())), ...grow.map(([one]) => one)),
     html("div", { class: "row" }, source.element, tool.element, button("Clear the points", () => data([]))),
+    html("details", {}, html("summary", {}, "A network of yours"), own, html("div", { class: "row" }, button("Show this network", take), html("label", {}, "the window reaches to ", reach))),
   );
+
+  /** The network that was pasted or dropped, in the place of the one that is shown. */
+  function take() {
+    try {
+      const given = parse(own.value), inner = given.sizes.slice(1, -1), units = inner.reduce((sum, n) => sum + n, 0), far = Number(reach.value);
+      if (given.sizes[0] !== 2 || given.sizes.at(-1) !== 1 || !units) throw new Error(`Two inputs, hidden neurons and one output can be drawn; this one is ${given.sizes.join("-")}.`);
+      if (units > UNITS) throw new Error(`At most ${UNITS} hidden neurons are drawn here; this one has ${units}.`);
+      if (!(far > 0)) throw new Error("The window reaches to a number above zero.");
+      run.pause(true);
+      source.set("own");
+      figure.keep({ hidden: inner, theta: [...given.theta], leak: given.leak, edge: far, points: [], probe: [0.2 * far, 0.1 * far] });
+      load();
+      draw();
+      figure.say(summary());
+    } catch (error) {
+      figure.say(error.message);
+    }
+  }
 
   /** Points of two classes: a disc in a ring, four of them with the classes exchanged, or two spirals. */
   function sample(kind) {
@@ -69,7 +103,7 @@ function render({ model, el }) {
   function load() {
     const sizes = [2, ...model.get("hidden"), 1], theta = model.get("theta"), needed = sizes.slice(1).reduce((sum, out, l) => sum + out * (sizes[l] + 1), 0);
     if (theta.length !== needed) figure.keep({ theta: drawn(sizes) });
-    net = { sizes, theta: Float64Array.from(model.get("theta")), leak: 0 };
+    net = { sizes, theta: Float64Array.from(model.get("theta")), leak: model.get("leak") };
     const points = model.get("points");
     trainer = new Trainer(net, points.flatMap((p) => [p[0], p[1]]), points.map((p) => p[2]), { loss: "bce", optimizer: "adam", rate: model.get("rate") });
   }
@@ -102,7 +136,7 @@ function render({ model, el }) {
     draw();
   }
   function look(place) {
-    figure.keep({ probe: place.map((v) => Math.round(Math.max(-1, Math.min(1, v)) * 1000) / 1000) });
+    figure.keep({ probe: place.map((v) => Math.round(Math.max(-scale(), Math.min(scale(), v)) * 1000) / 1000) });
     draw();
   }
   function reset() {
@@ -115,17 +149,18 @@ function render({ model, el }) {
 
   const at = (s, p) => `${s.x(p[0]).toFixed(1)} ${s.y(p[1]).toFixed(1)}`;
   const outline = (s, r) => `M${r.corners.map((p) => at(s, p)).join("L")}Z`;
-  /** A shade for a cell that stays with its pattern. */
+  /** A shade for a piece that stays with its pattern. */
   const shade = (on) => 0.45 + 0.55 * (((on.reduce((sum, k) => (sum * 31 + k * 17 + 7) % 997, 3) * 13) % 97) / 97);
 
   function draw() {
     if (!run.running() && net && String(model.get("theta")) !== String([...net.theta])) load();
-    const side = figure.width > 620 ? 200 : Math.min(figure.width, 230), wide = Math.min(figure.width > 620 ? figure.width - side - 12 : figure.width, 520), s = (view = scales({ left: 4, top: 4, width: wide - 8, height: wide - 8 }, { x: [-EDGE, EDGE], y: [-EDGE, EDGE] }));
+    const beside = figure.width > 620, side = beside ? 200 : 150, wide = Math.min(beside ? figure.width - side - 12 : figure.width - 40, 520), s = (view = scales({ left: 4, top: 4, width: wide - 8, height: wide - 8 }, { x: [-edge(), edge()], y: [-edge(), edge()] }));
     put(plot, { viewBox: `0 0 ${wide} ${wide}`, height: wide, style: `width:${wide}px;max-width:100%;touch-action:pan-y` });
-    all = regions(net, FRAME).slice(0, MOST);
-    const depth = hidden().length, by = hidden().map((_, l) => (l + 1 < depth ? regions(above(l + 1), FRAME) : all));
+    all = regions(net, square()).slice(0, MOST);
+    const depth = hidden().length, by = hidden().map((_, l) => (l + 1 < depth ? regions(above(l + 1), square()) : all));
+    put(legend, { style: beside ? "flex:1 0 100%;margin:0" : `flex:1 1 0;max-width:${figure.width - side - 12}px;margin:0` });
     for (const [one, may] of grow) put(one, { disabled: !may() });
-    legend.replaceChildren("Lines of ", ...by.flatMap((_, l) => [l ? ", " : "", svg("svg", { width: 26, height: 8, "aria-hidden": "true" }, svg("path", { d: "M2 4H24", ...line(l) })), ` layer ${l + 1}`]), ".");
+    legend.replaceChildren("Creases of ", ...by.flatMap((_, l) => [l ? ", " : "", svg("svg", { width: 26, height: 8, "aria-hidden": "true" }, svg("path", { d: "M2 4H24", ...line(l) })), ` layer ${l + 1}`]), ".");
     const here = String(pattern(net, model.get("probe")).flatMap((on, k) => (on ? [k] : []))), mine = all.find((r) => String(r.on) === here);
     const groups = new Map();
     for (const r of all) {
@@ -140,7 +175,7 @@ function render({ model, el }) {
       ...[...groups].map(([key, d]) => svg("path", { d, fill: `var(--tint-${key[0]})`, "fill-opacity": Number(key.slice(1)) / 8 })),
       // the last layer first: what lies on a line of an earlier one is painted over by it
       ...by.map((pieces, l) => svg("path", { d: pieces.map((r) => outline(s, r)).join(""), ...line(l) })).reverse(),
-      svg("path", { d: outline(s, { corners: FRAME }), fill: "none", stroke: "var(--paper)", "stroke-width": 4 }),
+      svg("path", { d: outline(s, { corners: square() }), fill: "none", stroke: "var(--paper)", "stroke-width": 4 }),
       ...(mine ? [svg("path", { d: outline(s, mine), fill: "none", stroke: "var(--pink)", "stroke-width": 2.5 })] : []),
       svg("path", { d: boundary(all).map(([p, q]) => `M${at(s, p)}L${at(s, q)}`).join("") || "M0 0", stroke: "var(--ink)", "stroke-width": 2.5, "stroke-linecap": "round", fill: "none" }),
       dots(0, "m-3.6 0a3.6 3.6 0 1 0 7.2 0a3.6 3.6 0 1 0 -7.2 0Z", "blue"), dots(1, "m-3.2 -3.2h6.4v6.4h-6.4Z", "orange"),
@@ -162,7 +197,7 @@ function render({ model, el }) {
   /** The dual picture: a dot for each piece, at its slope. */
   function slopes(side, mine) {
     const reach = 1.15 * Math.max(1e-9, ...all.map((r) => Math.max(Math.abs(r.rows[0]), Math.abs(r.rows[1]))));
-    const d = scales({ left: 2, top: 16, width: side - 4, height: side - 4 }, { x: [-reach, reach], y: [-reach, reach] }), big = (2 * EDGE) ** 2;
+    const d = scales({ left: 2, top: 16, width: side - 4, height: side - 4 }, { x: [-reach, reach], y: [-reach, reach] }), big = (2 * edge()) ** 2;
     put(dual, { viewBox: `0 0 ${side} ${side + 14}`, height: side + 14, style: `width:${side}px;max-width:100%`, "aria-label": `${all.length} dots at the slopes of the pieces; the diamond's piece has the slope ${text(mine?.rows[0] ?? 0)}, ${text(mine?.rows[1] ?? 0)}` });
     const dot = (r, look) => svg("circle", { cx: d.x(r.rows[0]).toFixed(1), cy: d.y(r.rows[1]).toFixed(1), r: Math.min(12, 1.8 + 16 * Math.sqrt(area(r.corners) / big)).toFixed(1), ...look });
     dual.replaceChildren(
@@ -179,22 +214,32 @@ function render({ model, el }) {
   };
   function summary() {
     const loss = model.get("points").length ? `, loss ${text(trainer.loss(), 3)}` : ". No points: paint some to train on";
-    return `2-${hidden().join("-")}-1: ${all.length < MOST ? "" : "at least "}${count(all.length, "linear piece")}, ${count(boundary(all).length, "of them crossed", "of them crossed")} by the boundary${loss}${trainer.steps ? `, ${count(trainer.steps, "step")}` : ""}. At the diamond ${map()}.`;
+    return `2-${hidden().join("-")}-1: ${all.length < MOST ? "" : "at least "}${count(all.length, "piece")}, ${count(boundary(all).length, "of them crossed", "of them crossed")} by the heavy line${loss}${trainer.steps ? `, ${count(trainer.steps, "step")}` : ""}. At the diamond ${map()}.`;
   }
   function numbers() {
     let k = 0;
     const on = pattern(net, model.get("probe"));
     const row = (n, l) => html("tr", {}, html("th", { scope: "row" }, String(l + 1)), html("td", {}, on.slice(k, (k += n)).map((v) => (v ? "1" : "0")).join(" ")));
-    return html("table", {}, html("caption", {}, `The diamond's cell: ${map()}`), html("thead", {}, html("tr", {}, html("th", { scope: "col" }, "layer"), html("th", { scope: "col" }, "which neurons are on"))), html("tbody", {}, ...hidden().map(row)));
+    return html("table", {}, html("caption", {}, `The diamond's piece: ${map()}`), html("thead", {}, html("tr", {}, html("th", { scope: "col" }, "layer"), html("th", { scope: "col" }, "which neurons are on"))), html("tbody", {}, ...hidden().map(row)));
   }
 
-  function paint(event) {
-    const box = plot.getBoundingClientRect(), place = [view.ux(event.clientX - box.left), view.uy(event.clientY - box.top)].map((v) => Math.round(v * 1000) / 1000);
-    if (Math.max(...place.map(Math.abs)) > EDGE) return;
-    if (mode === "look") return look(place);
+  /** Put a point in at a place, or take those near it away, and say so. */
+  function mark(place, how = mode) {
+    const before = model.get("points").length;
+    touch(place, how);
+    const now = model.get("points").length;
+    figure.say(now > before ? `A ${how} at ${text(place[0])}, ${text(place[1])}: ${count(now, "point")}.` : now < before ? `${count(before - now, "point")} taken away: ${now} left.` : "Nothing to do here.");
+  }
+  function touch(place, how) {
     const points = model.get("points"), near = (p, r) => Math.hypot(p[0] - place[0], p[1] - place[1]) < r;
-    if (mode === "erase") data(points.filter((p) => !near(p, 0.08)));
-    else if (!points.some((p) => near(p, 0.05)) && points.length < 400) data([...points, [...place, +(mode === "square")]]);
+    if (how === "erase") data(points.filter((p) => !near(p, 0.08 * scale())));
+    else if (how !== "look" && !points.some((p) => near(p, 0.05 * scale())) && points.length < 400) data([...points, [...place, +(how === "square")]]);
+  }
+  function paint(event) {
+    const [px, py] = within(plot, event), place = [view.ux(px), view.uy(py)].map((v) => Math.round(v * 1000) / 1000);
+    if (Math.max(...place.map(Math.abs)) > edge()) return;
+    if (mode === "look") return look(place);
+    touch(place, mode);
   }
   let finger = false;
   put(plot, {

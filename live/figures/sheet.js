@@ -5,9 +5,9 @@ import { button, menu, player, slider } from "../ui/controls.js";
 import { count, html, put, svg, text } from "../ui/dom.js";
 import { frame } from "../ui/frame.js";
 import { handle } from "../ui/handle.js";
-import { still } from "../ui/theme.js";
+import { still } from "../ui/palette.js";
 
-const TURN = (16 * Math.PI) / 180, LEAN = Math.sin((50 * Math.PI) / 180), RISE = Math.cos((50 * Math.PI) / 180), MOST = 5, GRIP = 1.2;
+const TURN = (16 * Math.PI) / 180, LEAN = Math.sin((50 * Math.PI) / 180), RISE = Math.cos((50 * Math.PI) / 180), MOST = 5, GRIP = 1.2, SLOW = 0.006;
 const SHEETS = {
   strips: { name: "in strips", creases: [[0, 0], [180, -0.5], [0, 0.25]], knife: [157.38, -0.346] },
   star: { name: "like a paper star", creases: [[0, 0], [90, 0], [-45, 0]], knife: [237.17, -0.499] },
@@ -15,7 +15,7 @@ const SHEETS = {
 };
 const title = "Fold the sheet, cut it once";
 
-export const defaults = { creases: SHEETS.star.creases, knife: SHEETS.star.knife, folds: 2.25, sheet: "star" };
+export const defaults = { creases: SHEETS.star.creases, knife: SHEETS.star.knife, folds: 0, sheet: "star", intro: true };
 
 function render({ model, el }) {
   const start = Object.fromEntries(Object.keys(defaults).map((key) => [key, model.get(key)]));
@@ -38,6 +38,12 @@ function render({ model, el }) {
   const knife = () => line(.../** @type {[number, number]} */ (model.get("knife")));
   let amount = null;
   const bar = html("div", { class: "row" });
+  /** The knife, put through the middle of the folded paper where it would miss it. */
+  function kept(creases) {
+    const [angle] = model.get("knife"), { normal, offset } = knife(), folded = pieces(creases.map(([a, o]) => line(a, o)), creases.length);
+    const across = folded.flatMap((piece) => piece.corners.map((p) => at(piece.map, p))).map(([x, y]) => normal[0] * x + normal[1] * y), [low, high] = [Math.min(...across), Math.max(...across)];
+    return offset > low && offset < high ? model.get("knife") : [angle, Math.round(500 * (low + high)) / 1000];
+  }
   const sheet = menu("folded", Object.fromEntries(Object.entries(SHEETS).map(([key, s]) => [key, s.name])), model.get("sheet"), (key) => {
     if (SHEETS[key].creases) change({ sheet: key, creases: structuredClone(SHEETS[key].creases), knife: [...SHEETS[key].knife], folds: 3 });
     else change({ sheet: key });
@@ -45,6 +51,7 @@ function render({ model, el }) {
   });
   const run = player({
     step: () => {
+      if (opening) return open(model.get("folds") + SLOW);
       const all = model.get("creases").length, next = Math.max(0, Math.min(all, model.get("folds") + way * 0.02));
       figure.keep({ folds: Math.round(next * 100) / 100 });
       return next > 0 && next < all;
@@ -54,24 +61,51 @@ function render({ model, el }) {
   run.one.remove();
   run.play.addEventListener("click", () => {
     if (!run.running()) return;
+    figure.keep({ intro: false });
     const all = model.get("creases").length;
     way = 1;
     if (model.get("folds") >= all) figure.keep({ folds: 0 });
     if (still()) figure.keep({ folds: all });
   });
+  /**
+   * A sheet that lies flat shows what a fold is: seen for the first time it folds once, slowly; where less motion is asked for it is
+   * folded at once. Whoever does something meanwhile finds it folded. A sheet that is given folded is left alone.
+   */
+  let opening = model.get("intro") && model.get("folds") === 0 && model.get("creases").length > 0;
+  function open(next) {
+    opening = next < 1;
+    figure.keep({ folds: Math.min(1, Math.round(1000 * next) / 1000), intro: opening });
+    return opening;
+  }
+  function finish() {
+    seen.disconnect();
+    if (!opening) return;
+    run.pause(true);
+    open(1);
+    draw();
+  }
+  const seen = new IntersectionObserver((entries) => {
+    if (!entries.some((entry) => entry.isIntersecting)) return;
+    seen.disconnect();
+    if (still()) finish();
+    else if (opening && !run.running()) run.start();
+  }, { threshold: 0.6 });
+  for (const event of ["pointerdown", "keydown", "focusin", "input", "click"]) figure.root.addEventListener(event, finish, { capture: true });
+
   const more = button("Add a fold", () => {
     const creases = model.get("creases"), angle = [30, 100, -60, 10, 70][creases.length], { normal } = line(angle, 0);
     // through the middle of the paper as it lies folded, so that it has something to fold
     const corners = pieces(lines(), creases.length).flatMap((piece) => piece.corners.map((p) => at(piece.map, p)));
     const offset = corners.reduce((sum, [x, y]) => sum + normal[0] * x + normal[1] * y, 0) / corners.length;
-    change({ creases: [...creases, [angle, Math.round(1000 * offset) / 1000]], folds: creases.length + 1, sheet: "free" });
+    const next = [...creases, [angle, Math.round(1000 * offset) / 1000]];
+    change({ creases: next, folds: next.length, sheet: "free", knife: kept(next) });
     figure.say(summary());
   }), less = button("Take one away", () => {
     const creases = model.get("creases").slice(0, -1);
     change({ creases, folds: Math.min(model.get("folds"), creases.length), sheet: "free" });
     figure.say(summary());
   });
-  figure.controls.append(bar, html("div", { class: "row" }, sheet.element, more, less));
+  figure.controls(bar, html("div", { class: "row" }, sheet.element, more, less));
 
   function controls() {
     const all = model.get("creases").length, steps = Array.from({ length: 20 * all + 1 }, (_, i) => i / 20);
@@ -131,13 +165,14 @@ function render({ model, el }) {
 
   function change(changes) {
     run.pause(true);
-    figure.keep(changes);
+    figure.keep({ intro: false, ...changes });
     sheet.set(model.get("sheet"));
     controls();
     draw();
   }
   function reset() {
-    change(structuredClone(start));
+    opening = false;
+    change({ ...structuredClone(start), folds: start.intro && !start.folds ? Math.min(1, start.creases.length) : start.folds });
   }
 
   /** From the plane to the picture, seen from above and a little from the left, and back. */
@@ -197,9 +232,26 @@ function render({ model, el }) {
     right.replaceChildren(
       ...[1, -1].map((sign) => svg("path", { d: all.map((piece) => d(clip(piece.corners, cutting(piece).map((v) => sign * v)).map(flat))).join("") || "M0 0", fill: sign > 0 ? "var(--blue)" : "var(--tint-b)" })),
       svg("path", { d: all.map((piece) => d(piece.corners.map(flat))).join(""), fill: "none", stroke: "var(--ink)", "stroke-width": 0.9, "stroke-dasharray": "4 3" }),
+      ...creases.slice(0, Math.ceil(f)).flatMap((_, i) => numbered(creases, i, flat)),
     );
     amount.set(f);
     figure.read(summary());
+  }
+
+  /** The number of a crease on the flat sheet, where its longest part lies. @param {import("../core/sheet.js").Line[]} creases @param {number} i @param {(p: number[]) => number[]} flat */
+  function numbered(creases, i, flat) {
+    const { normal: [a, b], offset } = creases[i], ends = pieces(creases, i).flatMap((piece) => {
+      const u = piece.corners.map((p) => at(piece.map, p)).map(([x, y]) => a * x + b * y - offset), cut = [];
+      piece.corners.forEach((p, k) => {
+        const n = (k + 1) % u.length, q = piece.corners[n];
+        if (u[k] >= 0 !== u[n] >= 0) cut.push([0, 1].map((j) => p[j] + ((q[j] - p[j]) * u[k]) / (u[k] - u[n])));
+      });
+      return cut.length === 2 ? [cut] : [];
+    });
+    if (!ends.length) return [];
+    const long = (/** @type {any} */ [p, q]) => Math.hypot(p[0] - q[0], p[1] - q[1]), [p, q] = ends.reduce((best, one) => (long(one) > long(best) + 1e-9 ? one : best)), t = 0.3 + 0.08 * i; // not where creases meet
+    const [x, y] = flat([0, 1].map((j) => p[j] + t * (q[j] - p[j])));
+    return [svg("circle", { cx: x, cy: y, r: 9, fill: "var(--paper)", stroke: "var(--green)", "stroke-width": 1.5 }), svg("text", { x, y: y + 4.5, "text-anchor": "middle" }, String(i + 1))];
   }
 
   function summary() {
@@ -219,7 +271,11 @@ function render({ model, el }) {
 
   controls();
   draw();
-  return figure.remove;
+  seen.observe(figure.root);
+  return () => {
+    seen.disconnect();
+    figure.remove();
+  };
 }
 
 export default { title, defaults, render };

@@ -1,6 +1,6 @@
 /** A wide network through a few points: what training makes of it, beside the smoothest fit that its neurons allow. */
 import { network, parts } from "../core/net.js";
-import { chain, minimumNorm, pieces, spline, value } from "../core/spline.js";
+import { chain, corners, minimumNorm, own, spline, value } from "../core/spline.js";
 import { Trainer } from "../core/train.js";
 import { button, check, player, slider } from "../ui/controls.js";
 import { curve, widest } from "../ui/curve.js";
@@ -19,7 +19,7 @@ function render({ model, el }) {
   const figure = frame(el, model, {
     name: "smoothing", title, defaults, draw, reset, numbers,
     about: "Squares are data. The blue curve is a network whose bends, the ticks at the foot, begin evenly spread and flat; training moves it to the data. "
-      + "Dashed: of all fits with the bends where they begin, the one with the smallest jumps, nearly a cubic spline.",
+      + "Thin lines show what each neuron adds. Dashed: of all fits with the bends where they begin, the one with the smallest jumps.",
     hints: ["[Tab] goes from point to point", "[←] [→] [↑] [↓] move it", "[Shift] makes large steps", "[Delete] takes it away"],
   });
   const plot = curve({
@@ -47,7 +47,7 @@ function render({ model, el }) {
     figure.keep({ predicted: on });
     draw();
   });
-  figure.controls.append(
+  figure.controls(
     html("div", { class: "row" }, run.element, button("Start again", () => fresh({})), button("Add a point", add)),
     html("div", { class: "row" }, alpha.element, width.element, predicted.element),
   );
@@ -132,7 +132,7 @@ function render({ model, el }) {
     plot.draw({
       tall: Math.max(220, Math.min(320, 0.46 * figure.width)), points: model.get("points"), xName: "x",
       lines: [...(p ? [{ points: chain(p, REACH), color: "orange", dashes: "7 4", width: 2 }] : []), { points: chain(f, REACH), color: "blue" }],
-      ticks: f.hinges.map((h) => h.beta).filter((x) => Math.abs(x) <= REACH),
+      faint: own(f, REACH), ticks: f.hinges.map((h) => h.beta).filter((x) => Math.abs(x) <= REACH),
     });
     figure.read(summary());
   }
@@ -143,11 +143,17 @@ function render({ model, el }) {
     if (!p) return NaN;
     return Math.max(...Array.from({ length: 201 }, (_, i) => low + ((high - low) * i) / 200).map((x) => Math.abs(value(f, x) - value(p, x))));
   }
-  const corners = () => pieces(hinged()).knots.length;
+  /** The fewest corners that hold nine tenths of the bending: neurons at nearly one place make one. */
+  function bending() {
+    const sizes = corners(hinged(), REACH).map(Math.abs).sort((a, b) => b - a), all = sizes.reduce((sum, v) => sum + v, 0);
+    let k = 0;
+    for (let held = 0; held < 0.9 * all; k++) held += sizes[k];
+    return all > 1e-6 ? ` ${count(k, "corner")} ${k > 1 ? "hold" : "holds"} 90 % of its bending.` : " A straight line: no corner.";
+  }
   function summary() {
     const loss = trainer.loss(), data = sorted();
     if (data.some(([x, y], i) => i && x === data[i - 1][0] && y !== data[i - 1][1])) return `${count(done, "step")}, loss ${text(loss, 4)}. Two points stand at one place: no function goes through both.`;
-    return `${count(done, "step")}, loss ${text(loss, 4)}. ` + (loss < 1e-3 && model.get("predicted") ? `Largest gap to the prediction: ${text(gap(), 3)}.` : `${count(corners(), "corner")}.`);
+    return `${count(done, "step")}, loss ${text(loss, 4)}.${bending()}${loss < 1e-3 && model.get("predicted") ? ` Largest gap to the prediction: ${text(gap(), 3)}.` : ""}`;
   }
 
   function numbers() {

@@ -66,7 +66,7 @@ function render({ model, el }) {
   });
   hunt.one.textContent = "A random line";
   const size = menu("inputs", { 3: "three", 4: "four" }, String(inputs()), (n) => paint(Array.from({ length: 2 ** Number(n) }, (_, k) => parity(k)), Number(n)));
-  figure.controls.append(
+  figure.controls(
     html("div", { class: "row" }, hunt.element, button("Back to the best", () => {
       hunt.pause(true);
       toward(model.get("bestWeights"), true);

@@ -62,5 +62,8 @@ export function axes(s, { xName, yName, xTicks = true, yTicks = true, grid = tru
 /** A tick's label that fits beside the picture: 20k, 3.0e+7. */
 const brief = (v, digits) => (Math.abs(v) >= 1e6 || Math.abs(v) < 1e4 ? text(v, digits) : `${text(v / 1000, 0)}k`);
 
+/** Many thin lines as one: what each neuron adds. @param {ReturnType<typeof scales>} s @param {number[][][]} lines */
+export const faint = (s, lines) => svg("path", { class: "own", d: lines.map((points) => path(s, points)).join("") || "M0 0", fill: "none", stroke: "var(--soft)", "stroke-width": 1.2, "stroke-dasharray": "5 3", opacity: lines.length > 20 ? 0.3 : 0.6 });
+
 /** A path through points given in numbers. @param {ReturnType<typeof scales>} s @param {ArrayLike<number>[]} points */
 export const path = (s, points) => "M" + points.map((p) => `${s.x(p[0]).toFixed(2)} ${s.y(p[1]).toFixed(2)}`).join("L");

@@ -1,6 +1,6 @@
 /** Buttons, sliders, menus, and the player that runs a training: play, pause, step. Nothing starts by itself. */
 import { html, put } from "./dom.js";
-import { still } from "./theme.js";
+import { still } from "./palette.js";
 
 /** @param {string} words @param {() => void} act */
 export const button = (words, act, attributes = {}) => html("button", { type: "button", onclick: act, ...attributes }, words);
@@ -53,10 +53,15 @@ export function check(words, now, act) {
   return { element: html("label", {}, input, words), input, set };
 }
 
+/** What stops the player that runs in a figure: where there are two, one stops when the other starts. @type {WeakMap<Node, () => void>} */
+const stops = new WeakMap();
+const ACTS = ["pointerdown", "keydown", "input", "change", "click"]; // what a reader does
+
 /**
  * Play, pause and step. `step()` does one step and says whether there is more to do; `draw()` shows where things are, `ended(why)`
  * is called at a pause and at the end. A frame computes for at most 8 ms and does at most `perFrame` steps, more of both where the
- * picture itself takes longer; where the reader asked for less motion, play runs `most` steps and shows only the result.
+ * picture itself takes longer; where the reader asked for less motion, play runs `most` steps and shows only the result, or what there is
+ * of it when the reader does something meanwhile.
  * @param {{ step: () => boolean, draw: () => void, ended: (why: "paused" | "done") => void, perFrame?: number, most?: number,
  *   name?: string, stepSize?: number }} how
  */
@@ -89,20 +94,29 @@ export function player({ step, draw, ended, perFrame = 10, most = 2000, name = "
     else pause(false, more ? "paused" : "done");
   }
   function start() {
+    const root = play.getRootNode();
+    stops.get(root)?.();
+    stops.set(root, pause);
     running = true;
     left = still() ? most : Infinity;
     shown();
     frame = requestAnimationFrame(tick);
+    if (still()) for (const kind of ACTS) root.addEventListener(kind, acted, true);
+  }
+  /** Nothing is drawn meanwhile, so what a hand does would begin where the training began: first show and keep how far it came. */
+  function acted(event) {
+    if (!event.composedPath().includes(play) && !["Tab", "Shift"].includes(event.key)) pause();
   }
   /** @param {boolean} [silent] @param {"paused" | "done"} [why] */
   function pause(silent = false, why = "paused") {
     cancelAnimationFrame(frame);
     if (!running) return;
     running = false;
+    for (const kind of ACTS) play.getRootNode().removeEventListener(kind, acted, true);
     shown();
     if (silent) return;
     draw();
     ended(why);
   }
-  return { element: html("span", { class: "row", style: "margin:0" }, play, one), play, one, pause, running: () => running };
+  return { element: html("span", { class: "row", style: "margin:0" }, play, one), play, one, start, pause, running: () => running };
 }

@@ -1,5 +1,5 @@
 /** The picture that several figures share: a curve over a line, data to drag, and bends to drag. */
-import { axes, HEAD, path, scales } from "./axes.js";
+import { axes, faint, HEAD, path, scales } from "./axes.js";
 import { put, svg, text } from "./dom.js";
 import { handle } from "./handle.js";
 
@@ -57,17 +57,17 @@ export function curve({ figure, label, range, move, moved, remove, bend, bent, n
     },
     /**
      * @param {{ tall: number, lines: { points: number[][], color: string, width?: number, dashes?: string }[], points?: number[][],
-     *   bends?: number[][], ticks?: number[], arrows?: number[][], chosen?: number, dull?: number[], xName?: string, yName?: string }} what
-     *   lines in numbers; bends and points are handles, dull bends are grey; ticks are small marks at the foot, arrows [from, to] point there
+     *   bends?: number[][], ticks?: number[], arrows?: number[][], chosen?: number, dull?: number[], colors?: string[], faint?: number[][][], xName?: string, yName?: string }} what
+     *   lines in numbers, and many faint ones; colours of the bends; bends and points are handles, dull bends are grey; ticks are small marks at the foot, arrows [from, to] point there
      */
-    draw({ tall: body, lines, points: data = [], bends: corners = [], ticks = [], arrows = [], chosen = -1, dull = [], xName, yName }) {
+    draw({ tall: body, lines, points: data = [], bends: corners = [], ticks = [], arrows = [], chosen = -1, dull = [], colors = [], faint: thin = [], xName, yName }) {
       const top = yName ? HEAD : 6, tall = body + top - 6;
       const wide = figure.width, box = { left: 40, top, width: wide - 56, height: body - (xName ? 42 : 28) }, r = range();
       now = { points: data, bends: corners };
       view = scales(box, r);
       put(element, { viewBox: `0 0 ${wide} ${tall}`, height: tall });
       const drawn = lines.filter((l) => l.points.length > 1).map((l) => svg("path", { d: path(view, l.points), fill: "none", stroke: `var(--${l.color})`, "stroke-width": l.width ?? 2.5, "stroke-dasharray": l.dashes, "stroke-linejoin": "round" }));
-      const inside = svg("svg", { x: box.left, y: box.top, width: box.width, height: box.height, overflow: "hidden" }, svg("g", { transform: `translate(${-box.left} ${-box.top})` }, ...drawn));
+      const inside = svg("svg", { x: box.left, y: box.top, width: box.width, height: box.height, overflow: "hidden" }, svg("g", { transform: `translate(${-box.left} ${-box.top})` }, ...(thin.length ? [faint(view, thin)] : []), ...drawn));
       const foot = box.top + box.height, small = ticks.map((t) => `M${view.x(t).toFixed(1)} ${foot}v-9`).join("") + arrows.map(([from, to]) => arrow(view.x(from), view.x(to), foot - 5)).join("");
       back.replaceChildren(axes(view, { xName, yName }), inside, svg("path", { d: small || "M0 0", stroke: "var(--orange)", "stroke-width": 1.5, fill: "none" }));
       many(points, move ? data.length : 0, pointHandle);
@@ -76,7 +76,7 @@ export function curve({ figure, label, range, move, moved, remove, bend, bent, n
       many(bends, corners.length, bendHandle);
       corners.forEach(([x, y], i) => {
         const off = x < r.x[0] || x > r.x[1], at = limited(r.x, x);
-        bends[i].dress({ kind: off ? (x > at ? "right" : "left") : "dot", color: (chosen < 0 || i === chosen) && !dull.includes(i) ? "orange" : "soft", size: dull.includes(i) ? 5 : 7 });
+        bends[i].dress({ kind: off ? (x > at ? "right" : "left") : "dot", color: (chosen < 0 || i === chosen) && !dull.includes(i) ? colors[i] ?? "orange" : "soft", size: dull.includes(i) ? 5 : 7 });
         bends[i].at(view.x(at), view.y(limited(r.y, y)), at, `at ${text(x)}${off ? ", off the page" : ""}${dull.includes(i) ? ", on at no data point" : ""}${i === chosen ? ", chosen" : ""}`);
       });
     },

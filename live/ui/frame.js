@@ -1,9 +1,18 @@
-/** What all figures have around their picture: name, description, controls, key hints, numbers, a link, the whole screen. */
+/**
+ * What all figures have around their picture: name, description, controls, key hints, numbers, a link, the whole screen.
+ *
+ * From the top: the name, the row with the main button, the picture, one line that says what is seen, the other controls. The picture
+ * and all controls fit one screen, of a phone too. On the whole screen the picture grows with it, text and handles included. A small
+ * instance (`data-small` at its host) has neither name nor foot: it stands beside the sentence that speaks of it.
+ */
 import { announcer } from "./announcer.js";
 import { button } from "./controls.js";
 import { html } from "./dom.js";
-import { link } from "./share.js";
-import { CSS, follow } from "./theme.js";
+import { link, numberOf } from "./share.js";
+import { follow } from "./palette.js";
+import { CSS } from "./theme.js";
+
+const WIDE = 700; // pixels of a picture before it is enlarged
 
 /**
  * @typedef {{ get: (key: string) => any, set: (key: string, value: any) => void, save_changes: () => void }} Model
@@ -14,7 +23,8 @@ import { CSS, follow } from "./theme.js";
 export function frame(el, model, { name, title, about, hints, defaults, draw, numbers, reset }) {
   const root = el.shadowRoot ?? el.attachShadow({ mode: "open" });
   const voice = announcer();
-  const picture = html("div", { class: "picture" }), readout = html("p", { class: "readout" }), controls = html("div");
+  const small = el.dataset.small !== undefined, picture = html("div", { class: "picture" }), stage = html("div", { class: "stage" }, picture);
+  const readout = html("p", { class: "readout" }), top = html("div", { class: "top" }), controls = html("div");
   const drawer = html("div", { class: "drawer", hidden: true }), shared = html("div", { class: "drawer", hidden: true });
   const open = button("Show numbers", () => {
     drawer.hidden = !drawer.hidden;
@@ -25,43 +35,61 @@ export function frame(el, model, { name, title, about, hints, defaults, draw, nu
   const share = button("Share this", () => {
     shared.hidden = !shared.hidden;
     share.setAttribute("aria-expanded", String(!shared.hidden));
-    if (!shared.hidden) shared.replaceChildren(...sharing(name, state(), voice.say));
+    if (!shared.hidden) shared.replaceChildren(...sharing(el, name, state(), voice.say));
   }, { class: "quiet", "aria-expanded": "false" });
-  const whole = button("Full screen", () => fullScreen(figure, whole), { class: "quiet" });
+  const whole = button("Full screen", () => fullScreen(figure, whole, fit), { class: "quiet" });
+  const help = button("?", () => help.setAttribute("aria-expanded", String(figure.classList.toggle("helped"))), { class: "quiet help", "aria-label": "Keys", "aria-expanded": "false" });
   const again = button("Reset", () => {
     reset();
     voice.say("Back to the start.");
   }, { class: "quiet" });
   const described = `${name}-about`;
   const figure = html(
-    "div", { class: "live", role: "group", "aria-roledescription": "live figure", "aria-label": title, "aria-describedby": described },
+    "div", { class: small ? "live small" : "live", role: "group", "aria-roledescription": "live figure", "aria-label": title, "aria-describedby": described },
     html("p", { class: "title" }, title),
     html("p", { class: "about", id: described }, about),
-    picture, readout, controls,
-    html("p", { class: "hints" }, "By keys: ", ...keyed(hints)),
-    html("div", { class: "row foot" }, again, ...(numbers ? [open] : []), share, whole),
-    drawer, shared, voice.element,
+    top, stage, readout, controls,
+    html("p", { class: "hints keys" }, "By keys: ", ...keyed(hints)),
+    ...(small ? [] : [html("div", { class: "row foot" }, again, ...(numbers ? [open] : []), share, whole), drawer, shared, help]), voice.element,
   );
   figure.addEventListener("keydown", (event) => {
-    if (event.key === "Escape" && figure.classList.contains("full")) fullScreen(figure, whole);
+    if (event.key === "Escape" && figure.classList.contains("full")) fullScreen(figure, whole, fit);
   });
   root.replaceChildren(html("style", {}, CSS), figure, html("slot"));
 
   const state = () => Object.fromEntries(Object.keys(defaults).map((key) => [key, model.get(key)]));
   let width = 0;
   const watcher = new ResizeObserver(() => {
-    if (Math.abs(picture.clientWidth - width) < 1) return;
-    width = picture.clientWidth;
-    draw();
+    if (Math.abs(picture.clientWidth - width) >= 1) {
+      width = picture.clientWidth;
+      draw();
+    }
+    fit();
   });
+  /** On the whole screen the picture is drawn as on a page and enlarged as far as it and the controls fit. */
+  function fit() {
+    const full = figure.classList.contains("full"), room = stage.clientWidth, base = Math.min(WIDE, room);
+    const others = [...figure.children].reduce((sum, part) => sum + (part === stage || !part.offsetHeight ? 0 : part.offsetHeight + 8), 32);
+    const tall = picture.offsetHeight, zoom = Math.max(1, Math.min(room / base, (innerHeight - others) / Math.max(1, tall)));
+    picture.style.width = full ? `${base}px` : "";
+    picture.style.transform = full ? `translateX(${((room - base * zoom) / 2).toFixed(1)}px) scale(${zoom.toFixed(3)})` : "";
+    stage.style.height = full ? `${Math.ceil(tall * zoom)}px` : "";
+  }
+  addEventListener("resize", fit);
   const forget = follow(figure, () => {});
   watcher.observe(picture);
   // a button that is off from now on, because it did all it could, hands the focus to its neighbour: else a reader by keys is nowhere
-  new MutationObserver((changes) => changes.forEach((/** @type {{ target: any }} */ { target }) => {
+  const handing = new MutationObserver((changes) => changes.forEach((/** @type {{ target: any }} */ { target }) => {
     if (target.disabled && root.activeElement === target) target.closest(".row").querySelector("button:not(:disabled)")?.focus();
-  })).observe(controls, { subtree: true, attributes: true, attributeFilter: ["disabled"] });
+  }));
+  for (const part of [top, controls]) handing.observe(part, { subtree: true, attributes: true, attributeFilter: ["disabled"] });
   return {
-    root: figure, picture, controls, say: voice.say,
+    root: figure, picture, say: voice.say,
+    /** Put the controls: what has the main button above the picture, the rest below it. @param {Element} main @param {...Element} rest */
+    controls(main, ...rest) {
+      top.append(main);
+      controls.append(...rest);
+    },
     /** Pixels there are for the picture. */
     get width() {
       return Math.max(240, picture.clientWidth || 640);
@@ -71,7 +99,7 @@ export function frame(el, model, { name, title, about, hints, defaults, draw, nu
       const kept = (w) => w.replaceAll(" %", "\u00a0%"); // a number and its sign stay on one line
       readout.replaceChildren(...words.map((w) => (Array.isArray(w) ? html("b", {}, kept(w[0])) : kept(w))));
       if (!drawer.hidden && numbers && !drawer.contains(root.activeElement)) drawer.replaceChildren(numbers());
-      if (!shared.hidden && !shared.contains(root.activeElement)) shared.replaceChildren(...sharing(name, state(), voice.say));
+      if (!shared.hidden && !shared.contains(root.activeElement)) shared.replaceChildren(...sharing(el, name, state(), voice.say));
     },
     /** Show the numbers anew after one of them was typed; the field keeps the focus. */
     renumber() {
@@ -87,6 +115,7 @@ export function frame(el, model, { name, title, about, hints, defaults, draw, nu
     /** Take everything away again. */
     remove() {
       watcher.disconnect();
+      removeEventListener("resize", fit);
       forget();
       root.replaceChildren();
     },
@@ -102,8 +131,8 @@ function keyed(hints) {
 }
 
 /** The link that opens the figure as it is now, and the line of Python that does. */
-function sharing(name, state, say) {
-  const address = link(name, state), line = `live("${name}", **${python(state)})`;
+function sharing(el, name, state, say) {
+  const address = link(name, state, numberOf(el, name)), line = `live("${name}", **${python(state)})`;
   const field = (label, words) => {
     const area = html("textarea", { readonly: true, rows: 2, "aria-label": label, spellcheck: "false" });
     area.value = words;
@@ -132,10 +161,11 @@ function python(value) {
 }
 
 /** The whole screen where the browser gives it, else the whole window. */
-function fullScreen(figure, whole) {
+function fullScreen(figure, whole, fit) {
   const leave = () => {
     figure.classList.remove("full");
     whole.textContent = "Full screen";
+    fit();
   };
   if (figure.classList.contains("full")) {
     if (document.fullscreenElement) document.exitFullscreen();
@@ -143,6 +173,7 @@ function fullScreen(figure, whole) {
   }
   figure.classList.add("full");
   whole.textContent = "Leave full screen";
+  fit();
   figure.requestFullscreen?.().then(() => {
     figure.addEventListener("fullscreenchange", () => document.fullscreenElement || leave());
   }).catch(() => {});

@@ -22,13 +22,12 @@ export function handle({ label, kind = "dot", color = "orange", size = 7, move, 
   const element = svg(
     "g",
     { class: "handle", tabindex: 0, role: "slider", "aria-label": label, "aria-roledescription": "movable point", "aria-valuenow": 0 },
-    svg("circle", { class: "halo", r: 17 }),
+    svg("circle", { class: "halo", r: 22 }),
     mark,
   );
   let held = false, moved = false, place = [0, 0], off = [0, 0];
   const where = (event) => {
-    const box = element.ownerSVGElement.getBoundingClientRect();
-    return [event.clientX - box.left, event.clientY - box.top];
+    return within(element.ownerSVGElement, event);
   };
   const follow = (event) => {
     const [px, py] = where(event);
@@ -102,6 +101,12 @@ export function handle({ label, kind = "dot", color = "orange", size = 7, move, 
       return held;
     },
   };
+}
+
+/** Where a pointer is in the units of a picture, which may be enlarged. @param {SVGSVGElement} picture @returns {[number, number]} */
+export function within(picture, event) {
+  const box = picture.getBoundingClientRect(), zoom = box.width / picture.viewBox.baseVal.width || 1;
+  return [(event.clientX - box.left) / zoom, (event.clientY - box.top) / zoom];
 }
 
 /** The outline of a mark around the origin. */

@@ -1,8 +1,5 @@
-/** One look for all figures, light and dark, and the theme of the page around them: the site's, JupyterLab's, Colab's. */
-const LIGHT = `--paper:#fffefb;--ink:#2a2925;--soft:#5f5b52;--line:#d9d3c3;--grid:#ece7da;--fill:#f6f3ea;--blue:#00608f;--orange:#b14a00;
---green:#00664a;--pink:#9c4a78;--gold:#8a5a00;--tint-a:#dcebf5;--tint-b:#fbe7d3;--on-blue:#fffefb;`;
-const DARK = `--paper:#191a1c;--ink:#dedad0;--soft:#a8a398;--line:#55575d;--grid:#2b2d31;--fill:#232528;--blue:#7cc4ee;--orange:#f0a860;
---green:#6fd0ac;--pink:#e0a3c4;--gold:#f0c060;--tint-a:#14303f;--tint-b:#3f2a14;--on-blue:#15161a;`;
+/** One look for all figures. */
+import { DARK, LIGHT } from "./palette.js";
 
 export const CSS = `
 :host{display:block;margin:.6rem 0}
@@ -14,6 +11,8 @@ border-radius:.4rem;padding:.7rem .8rem .5rem;max-width:46rem;box-sizing:border-
 .about,.hints{color:var(--soft);font-size:.87em;margin:.1rem 0 .5rem}
 .hints{margin:.5rem 0 .3rem}
 kbd{font:inherit;font-size:.95em;border:1px solid var(--line);border-bottom-width:2px;border-radius:.25rem;padding:0 .3em;background:var(--fill);color:var(--ink)}
+.top>.row{margin:.3rem 0 .5rem}
+.picture{transform-origin:0 0}
 .picture>svg{display:block;width:100%;overflow:visible;user-select:none;-webkit-user-select:none}
 svg text{fill:var(--ink);font-size:13px;stroke:none}
 svg .soft{fill:var(--soft)}
@@ -51,40 +50,14 @@ output{min-width:2.6em;font-variant-numeric:tabular-nums}
 .handle:focus-visible .halo,.pick:focus-visible .halo{stroke:var(--ink);stroke-width:2;stroke-dasharray:3 2}
 .handle.held{cursor:grabbing}
 .pick{cursor:pointer}
+.help{display:none;position:absolute;top:.2rem;right:.2rem;min-width:2.75rem;min-height:2.75rem;font-weight:600}
+.small{max-width:36rem;padding:.5rem .6rem}
+.small .title,.small .keys{display:none}
+.small .about{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)}
+.full .about,.full .keys{display:none}
 .live.full{position:fixed;inset:0;z-index:9999;max-width:none;overflow:auto;border-radius:0;margin:0}
 .live:fullscreen{max-width:none;overflow:auto;border-radius:0}
 slot{display:none}
 @media print{.live{display:none}slot{display:block}}
-@media (max-width:480px){.live{padding:.55rem .5rem .4rem}.foot{gap:.1rem 0}.foot .quiet{padding:.3rem}}
+@media (max-width:480px){.help{display:flex;align-items:flex-start;justify-content:center;background:none}.title{padding-right:2.5rem}.keys{display:none}.helped .keys{display:block}.live{padding:.55rem .5rem .4rem}.foot{gap:.1rem 0}.foot .quiet{padding:.3rem}}
 `;
-
-/** Keep the class `dark` of a figure in step with the page around it. @param {HTMLElement} root @param {() => void} changed */
-export function follow(root, changed) {
-  const page = document.documentElement, system = matchMedia("(prefers-color-scheme: dark)");
-  const named = () => {
-    const jupyter = document.body.dataset.jpThemeLight;
-    if (jupyter) return jupyter === "false";
-    const theme = page.dataset.theme || page.getAttribute("theme");
-    return theme ? theme === "dark" : system.matches;
-  };
-  const update = () => {
-    const dark = named();
-    if (root.classList.contains("dark") !== dark) {
-      root.classList.toggle("dark", dark);
-      changed();
-    }
-  };
-  const watcher = new MutationObserver(update);
-  for (const element of [page, document.body]) {
-    watcher.observe(element, { attributes: true, attributeFilter: ["data-theme", "theme", "data-jp-theme-light"] });
-  }
-  system.addEventListener("change", update);
-  update();
-  return () => {
-    watcher.disconnect();
-    system.removeEventListener("change", update);
-  };
-}
-
-/** Whether the reader asked for less motion. */
-export const still = () => matchMedia("(prefers-reduced-motion: reduce)").matches;

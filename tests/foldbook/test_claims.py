@@ -1,7 +1,7 @@
 """Verdicts come from comparisons alone, and a check that could not fail is refused."""
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from fractions import Fraction
 
 import numpy as np
@@ -25,6 +25,7 @@ from foldbook.claims import (
     judged,
     problems,
     shown,
+    strength,
 )
 
 
@@ -96,16 +97,46 @@ def test_the_verdict_is_the_comparison(measured, target_and_tol):
 
 
 def test_nothing_but_a_number_agrees_with_a_number():
-    for nothing in (np.nan, np.inf, -np.inf):
+    for nothing in (np.inf, -np.inf):
         assert verdict(nothing, 0.5, tol=0.1) == "differs"
         assert verdict(nothing, 0.5, tol=0.1, corrected=0.7) == "differs"
         assert verdict(nothing, 0.5, rtol=0.1) == "differs"
-    assert verdict(np.nan, at_most(1)) == "differs"
-    assert verdict(np.nan, at_least(1)) == "differs"
-    assert verdict([0.5, np.nan], [0.5, 0.5], tol=0.1) == "differs"
     assert verdict(True, 1) == "differs"
     assert verdict(None, 0.5, tol=0.1) == "differs"
     assert verdict(3, "3") == "differs"
+
+
+def test_nan_is_no_verdict():
+    for measured, target in ((np.nan, 0.5), (np.nan, at_most(1)), ([0.5, torch.nan], [0.5, 0.5]), ({"a": np.nan}, {"a": 1.0})):
+        with pytest.raises(ValueError, match="NaN in the measurement, and NaN has no verdict"):
+            verdict(measured, target, tol=0.1)
+    for name, more in [
+        ("target", {"expected": np.nan}),
+        ("correction", {"corrected": np.nan}),
+        ("rivals", {"rivals": {"none": np.nan}}),
+        ("twins", {"twins": {"another": [np.nan]}}),
+    ]:
+        with pytest.raises(ValueError, match=f"NaN in the {name}, and NaN has no verdict"):
+            verdict(0.1, **{"expected": 0.2, "tol": 0.01, **more})
+
+
+def test_a_source_and_its_correction_that_say_the_same_are_told_apart_by_nothing():
+    assert verdict(0.7, 0.5, tol=0.01, corrected=0.7) == "corrected"
+    with pytest.raises(ValueError, match="say the same here"):
+        verdict(0.5, 0.5, tol=0.01, corrected=0.5)
+
+
+def test_where_a_setting_of_the_source_is_changed_there_is_no_verdict():
+    same = evaluate("S3-half", "what", 0.5, tol=0.1, setting={"σ": (10.0, 10.0), "n": ((1, 2), [1, 2])})
+    assert same.verdict == "reproduced"
+    assert "changed" not in shown(same)[MIME]
+    other = evaluate("S3-half", "what", 0.9, tol=0.1, setting={"σ": (3.0, 10.0), "n": (5, 5)})
+    assert other.verdict == "open"
+    assert shown(other)["text/plain"] == (
+        "open S3-half | what: 0.9 (printed 0.5). No verdict, since the setting was changed: σ is 3 and not 10"
+    )
+    assert judged(from_json(shown(other)[MIME])) == other
+    assert any("another setting" in p for p in problems(claims.claim("S3-half"), shown(other)))
 
 
 def test_arrays_tensors_and_scalars_are_compared_entry_by_entry():
@@ -119,10 +150,10 @@ def test_arrays_tensors_and_scalars_are_compared_entry_by_entry():
 
 
 def test_bounds():
-    assert verdict(0.9, at_most(1)) == "reproduced"
+    assert verdict(0.9, at_most(1)) == "consistent"
     assert verdict(1.1, at_most(1)) == "differs"
-    assert verdict(1.1, at_least(1)) == "reproduced"
-    assert verdict(np.array([0.2, 0.4]), between(0, 0.5)) == "reproduced"
+    assert verdict(1.1, at_least(1)) == "consistent"
+    assert verdict(np.array([0.2, 0.4]), between(0, 0.5)) == "consistent"
     assert verdict(np.array([0.2, 0.6]), between(0, 0.5)) == "differs"
     assert verdict([], at_most(1)) == "differs"
     assert verdict(1.5, at_most(1), corrected=at_most(2)) == "corrected"
@@ -142,7 +173,7 @@ def test_an_order_without_direction_is_refused():
 def test_mappings_are_compared_key_by_key():
     target = {"mean": 0.5, "count": 3, "share": at_least(0.9)}
     good = {"mean": 0.51, "count": 3, "share": 0.95}
-    assert verdict(good, target, tol={"mean": 0.02}) == "reproduced"
+    assert verdict(good, target, tol={"mean": 0.02}) == "consistent"  # 0.9 is ours
     assert verdict(good | {"count": 4}, target, tol={"mean": 0.02}) == "differs"
     assert verdict(good | {"share": 0.8}, target, tol={"mean": 0.02}) == "differs"
     assert verdict(good | {"mean": 0.6}, target, tol={"mean": 0.02}, corrected=target | {"mean": 0.6}) == "corrected"
@@ -235,7 +266,8 @@ def point(*args, **kwargs):
 
 
 def text(*args, **kwargs):
-    return shown(evaluate("S3-free", "what", *args, **kwargs))["text/plain"].removeprefix("reproduced S3-free | what: ")
+    line = shown(evaluate("S3-free", "what", *args, **kwargs))["text/plain"]
+    return line.removeprefix("reproduced S3-free | what: ").removeprefix("consistent S3-free | what: ")
 
 
 def test_what_is_stored_is_rounded_to_what_the_tolerance_can_tell():
@@ -258,30 +290,31 @@ def test_rounding_never_crosses_the_line_that_decides():
 
 
 def test_a_bound_is_never_made_tighter_by_storing_it():
-    assert verdict(0.1 + 1e-12, at_most(0.1 + 1e-9)) == "reproduced"
-    assert verdict(-0.1 - 1e-12, at_least(-0.1 - 1e-9)) == "reproduced"
+    assert verdict(0.1 + 1e-12, at_most(0.1 + 1e-9)) == "consistent"
+    assert verdict(-0.1 - 1e-12, at_least(-0.1 - 1e-9)) == "consistent"
     assert point(0.3, at_least(1 / 3 - 0.1)).target == {"at_least": 0.2333333}
     assert point(0.3, at_most(1 / 3)).target == {"at_most": 0.3333334}
     assert point(0.3, at_most(1e-9), note="x").target == {"at_most": 1e-9}
 
 
 def test_lines_are_for_people():
-    assert text(3, 3) == "3 (as stated)"
-    assert text(616126, 616126) == "616,126 (as stated)"
-    assert text(0.51, 0.5, tol=0.02) == "0.51 (stated 0.5, within 0.02)"
-    assert text(99.0, 100, rtol=0.05) == "99 (stated 100, within 5 %)"
+    assert text(3, 3) == "3 (as implied)"
+    assert text(616126, 616126) == "616,126 (as implied)"
+    assert text(0.51, 0.5, tol=0.02) == "0.51 (implied 0.5, within 0.02)"
+    assert text(99.0, 100, rtol=0.05) == "99 (implied 100, within 5 %)"
     assert text(3, at_most(4)) == "3 (implied: at most 4)"
     assert text(20.0, between(1, 30)) == "20 (implied: at least 1, at most 30)"
     assert text(3.3e-14, at_most(1e-8)) == "below 10⁻⁸"
-    assert text(1 / 3, 1 / 3, tol=1e-9) == "0.333333 (as stated, up to rounding)"
-    assert text(2.84e-8, 2.8e-8, rtol=0.1) == "2.84·10⁻⁸ (stated 2.8·10⁻⁸, within 10 %)"
-    assert text(True, True) == "yes (as stated)"
-    assert text([1.0] * 7, [1.0] * 7, tol=0.1) == "1 in all 7 (as stated)"
+    assert text(1 / 3, 1 / 3, tol=1e-9) == "0.333333 (as implied, up to rounding)"
+    assert "another the same, which passes too" in text(1 / 3, 1 / 3, tol=1e-9, rivals={"another": 1 / 3})
+    assert text(2.84e-8, 2.8e-8, rtol=0.1) == "2.84·10⁻⁸ (implied 2.8·10⁻⁸, within 10 %)"
+    assert text(True, True) == "yes (as implied)"
+    assert text([1.0] * 7, [1.0] * 7, tol=0.1) == "1 in all 7 (as implied)"
     long = np.linspace(0, 1, 15)
-    assert text(long + 0.1, long + 0.101, tol=0.002) == "all 15 values (as stated, within 0.002)"
-    assert text(list(range(15)), list(range(15))) == "all 15 values (as stated)"
+    assert text(long + 0.1, long + 0.101, tol=0.002) == "all 15 values (as implied, within 0.002)"
+    assert text(list(range(15)), list(range(15))) == "all 15 values (as implied)"
     wrong = text(list(range(15)), [*range(14), 20], note="x")
-    assert wrong == "differs S3-free | what: 1 of 15 values off, the first 14 instead of 20 (as stated it is not). x"
+    assert wrong == "differs S3-free | what: 1 of 15 values off, the first 14 instead of 20 (as implied it is not). x"
     assert text([1.0, 2.0], RISING) == "[1, 2] (implied: rising)"
 
 
@@ -303,12 +336,15 @@ def test_the_record_says_everything_and_survives_json():
                 "tol": 0.01,
                 "rtol": None,
                 "rivals": (),
+                "twins": (),
             },
         ),
         "note": "a slip",
         "stored": None,
         "live": None,
         "selected": None,
+        "says": None,
+        "changed": None,
     }
     every = [np.float32(1.5), torch.tensor(1.5), np.array([1.5, 2.5]), {"a": np.float64(1.5)}, {"a": Fraction(3, 2)}]
     for value in every:
@@ -345,16 +381,16 @@ def test_a_stored_record_gives_its_verdict_and_its_line_again(measured, target, 
 def test_a_mapping_shows_each_value_beside_what_it_was_held_against(capsys):
     measured, stated = {"mean": 1.02, "bound": 0.3}, {"mean": 2.0, "bound": at_most(0.5)}
     check("S3-free", "both", measured, stated, tol={"mean": 0.05}, corrected={"mean": 1.0})
-    line = "corrected S3-free | both: ✎ mean: 1.02 (stated 2; true 1, within 0.05); ✓ bound: 0.3 (implied: at most 0.5)\n"
+    line = "corrected S3-free | both: ✎ mean: 1.02 (implied 2; true 1, within 0.05); ≈ bound: 0.3 (implied: at most 0.5)\n"
     assert capsys.readouterr().out == line
     record = evaluate("S3-free", "both", measured, stated, tol={"mean": 0.05})
     assert record.verdict == "differs"
-    assert [p.verdict for p in record.points] == ["differs", "reproduced"]
+    assert [p.verdict for p in record.points] == ["differs", "consistent"]
 
 
 def test_outside_a_notebook_a_line_is_printed(capsys):
     assert check("S3-free", "the mean", 0.25, 0.5, tol=0.01, corrected=0.25, note="A slip") is None
-    assert capsys.readouterr().out == "corrected S3-free | the mean: 0.25 (stated 0.5; true 0.25, within 0.01). A slip\n"
+    assert capsys.readouterr().out == "corrected S3-free | the mean: 0.25 (implied 0.5; true 0.25, within 0.01). A slip\n"
 
 
 # ---- rules of evidence -------------------------------------------------------------------------------------------------
@@ -402,14 +438,54 @@ def test_a_claim_is_as_good_as_its_weakest_point():
     assert record.verdict == "differs"
 
 
-def test_what_is_asked_beyond_printed_numbers_can_fail_but_not_weaken():
+def test_what_is_asked_beyond_printed_numbers_counts_like_any_other_point():
     beyond = {"p": at_least(0.01)}
     record = by("number", {"count": 53, "p": 0.8}, beyond, published={"count": 53})
-    assert record.verdict == "reproduced"
+    assert record.verdict == "consistent"
     assert [p.against for p in record.points] == ["printed", "criterion"]
+    judged_too = {"null": {"p": 0.001}}
+    assert by("number", {"count": 53, "p": 0.8}, beyond, published={"count": 53}, rivals=judged_too).verdict == "reproduced"
     assert by("number", {"count": 53, "p": 0.001}, beyond, published={"count": 53}).verdict == "differs"
     shape = by("shape", {"runs": 20, "gain": 2.0}, {"gain": at_least(1.5)}, published={"runs": 20})
     assert shape.verdict == "consistent"
+
+
+def test_a_bound_that_the_source_does_not_print_is_ours():
+    assert by("statement", 0.5, at_most(0.6)).verdict == "consistent"
+    assert by("statement", [1, 2, 3], RISING).verdict == "consistent"
+    assert by("statement", 0.5, at_most(0.6), rivals={"null": 0.9}).verdict == "reproduced"
+    assert by("statement", 0.5, at_most(0.6), published="at most 0.6").verdict == "reproduced"
+    assert by("statement", 1e-9, at_most(1e-7)).verdict == "reproduced"  # rounding
+    assert by("statement", 0, at_most(0)).verdict == "reproduced"  # none at all
+    assert by("statement", 0.3, at_least(0)).verdict == "reproduced"  # a sign
+
+
+def test_a_false_twin_must_be_missed():
+    refuted = by("statement", 2.001, 2.0, tol=0.01, twins={"exponent 3": 3.0})
+    assert refuted.verdict == "reproduced"
+    assert "exponent 3 would be 3, refuted" in shown(refuted)["text/plain"]
+    met = by("statement", 2.001, 2.0, tol=0.01, twins={"exponent 2.005": 2.005})
+    assert met.verdict == "consistent"
+    assert "which it is too" in shown(met)["text/plain"]
+    exact = by("statement", 0.25 + 1e-9, 0.25, tol=1e-7, twins={"a half": 0.5})
+    assert (exact.verdict, exact.points[0].measured) == ("reproduced", {"within": 1e-7})
+    ours = by("statement", {"a": 0.5, "b": 3}, {"a": at_most(0.6), "b": 3}, twins={"twice": {"a": at_most(0.4), "b": 6}})
+    assert ours.verdict == "reproduced"
+    again = from_json(json.loads(json.dumps(shown(ours)[MIME])))
+    assert judged(again) == ours == again
+    with pytest.raises(ValueError, match="same points"):
+        by("statement", {"a": 1}, {"a": 1}, twins={"far": {"z": 2}})
+
+
+def test_strength_is_read_off_the_record():
+    assert strength(by("statement", 3, 3)) == "exact"
+    assert strength(by("statement", 1e-9, at_most(1e-7))) == "exact"
+    assert strength(by("statement", 0.501, 0.5, tol=0.01)) == "sampled"
+    assert strength(by("statement", 3, 3, stored="race", live="all")) == "sampled"
+    assert strength(by("statement", 3, 3, selected="best of 24")) == "one setting"
+    after = {"demands": {"ratio": "at least 1.3"}, "reason": "r", "fixed": "after"}
+    assert strength(by("shape", {"ratio": 2.0}, criterion=after)) == "one setting"
+    assert set(claims.STRENGTHS) == {"exact", "sampled", "one setting"}
 
 
 def test_a_criterion_stands_in_the_entry_and_cannot_be_talked_away():
@@ -469,3 +545,15 @@ def test_in_a_notebook_text_html_and_record_are_shown(monkeypatch):
     assert "a &lt; b &amp; c" in bundle["text/html"]
     assert "&lt;b&gt;" in bundle["text/html"]
     assert bundle[MIME]["verdict"] == "differs"
+
+
+def test_a_sentence_makes_a_verdict_one_line_that_opens():
+    record = evaluate("S3-free", "largest gap", 1e-9, at_most(1e-7), says="Bends are <rare> far out.")
+    html, plain = shown(record)["text/html"], shown(record)["text/plain"]
+    assert html.startswith(
+        '<details class="foldnet-verdict foldnet-reproduced" id="claim-S3-free"><summary><b>✓</b> Bends are &lt;rare'
+    )
+    assert "largest gap" in html
+    assert plain.startswith("✓ Bends are <rare> far out. reproduced S3-free | largest gap")
+    assert shown(record)[MIME]["says"] == "Bends are <rare> far out."
+    assert "says" not in shown(replace(record, says=None))[MIME]

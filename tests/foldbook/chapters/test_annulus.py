@@ -1,6 +1,7 @@
 """Two solids around a ball: hulls, formulas, networks and searches against each other, and against skewed ones."""
 
 import math
+from collections import Counter
 from itertools import combinations
 
 import numpy as np
@@ -67,6 +68,17 @@ def test_between_the_two_solids_there_are_others(n):
         corners = solids.boundary_corners(net)
         assert len(corners) == k * (2 * n + 1 - k)
         assert len(np.unique(solids.facets(corners - corners.mean(0))[0].round(6), axis=0)) <= 2 ** (n + 1) - 2
+
+
+@pytest.mark.parametrize(("solid", "kinds"), [("hyperoctahedron", {3: 8}), ("expanded_simplex", {3: 8, 4: 6})])
+def test_faces_in_space(solid, kinds):
+    """Each ring goes round its face: as many corners as sides, all edges shared by two faces, Euler's formula."""
+    corners, rings = solids.faces(getattr(solids, solid)(3))
+    assert Counter(len(ring) for _, ring in rings) == kinds
+    edges = Counter(frozenset(pair) for _, ring in rings for pair in zip(ring.tolist(), np.roll(ring, -1).tolist(), strict=True))
+    assert set(edges.values()) == {2}
+    assert len(corners) - len(edges) + len(rings) == 2
+    assert all(((corners - corners[ring[0]]) @ normal).max() < 1e-9 for normal, ring in rings)  # outwards
 
 
 def test_corners_on_the_line():

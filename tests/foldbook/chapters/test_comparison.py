@@ -1,12 +1,9 @@
 """What the chapter on comparison computes, against scikit-learn, scipy and what can be worked out by hand."""
 
-import itertools
-
 import numpy as np
 import pytest
 import scipy.stats
 import torch
-from sklearn.cluster import KMeans
 
 from foldbook.chapters import comparison as compare
 from foldnet.geometry.comparison import coefficients
@@ -19,10 +16,9 @@ def some(n, d, seed=0):
 
 
 @pytest.mark.parametrize("net", [ReLUNet.random((12, 5, 3), seed=2), ConvNet.random((4,), 3, (3, 2, 2), seed=3)], ids=str)
-def test_rows_give_the_values_and_one_output_has_its_own(net):
+def test_one_output_has_rows_of_its_own(net):
     x = some(40, 12)
     rows = coefficients(net, x)
-    torch.testing.assert_close(compare.values(rows, x), net(x).T)
     for j in range(3):
         torch.testing.assert_close(coefficients(compare.one_output(net, j), x)[0], rows[j])
 
@@ -31,32 +27,6 @@ def test_there_are_no_outputs_beyond_the_last():
     for output in (-1, 3):
         with pytest.raises(ValueError, match=f"numbered 0 to 2; got {output}"):
             compare.one_output(ReLUNet.random((12, 5, 3), seed=2), output)
-
-
-def test_kmeans_finds_separate_clouds_as_scikit_learn_does():
-    middles = torch.tensor([[0.0, 0.0], [10.0, 0.0], [0.0, 10.0]], dtype=torch.float64)
-    label = torch.arange(90) % 3
-    rows = middles[label] + some(90, 2)
-    best = min((compare.kmeans(rows, 3, seed=s) for s in range(10)), key=lambda r: float((rows - r[0][r[1]]).square().sum()))
-    twin = KMeans(3, n_init=10, random_state=0).fit(rows.numpy())
-    assert float((rows - best[0][best[1]]).square().sum()) == pytest.approx(twin.inertia_)
-    assert len({(int(a), int(b)) for a, b in zip(best[1], label)}) == 3
-
-
-def test_one_cluster_is_the_mean_and_as_many_as_rows_are_the_rows():
-    rows = some(20, 4)
-    torch.testing.assert_close(compare.kmeans(rows, 1)[0][0], rows.mean(0))
-    centres, cluster = compare.kmeans(rows, 20)
-    torch.testing.assert_close(centres[cluster], rows)
-    with pytest.raises(ValueError, match="between 1 and 20 clusters"):
-        compare.kmeans(rows, 21)
-
-
-def test_each_step_of_kmeans_lowers_the_error():
-    rows = some(300, 5)
-    errors = [float((rows - c[k]).square().sum()) for c, k in (compare.kmeans(rows, 7, steps=s, seed=3) for s in range(1, 12))]
-    assert all(b <= a + 1e-9 for a, b in itertools.pairwise(errors))
-    assert errors[-1] < errors[0]
 
 
 def test_scaled_distance_is_its_formula():

@@ -3,6 +3,7 @@
 import torch
 
 from foldbook.chapters import comparison
+from foldnet.geometry.comparison import values
 
 
 def test_a_one_stands_behind_each_point():
@@ -11,4 +12,4 @@ def test_a_one_stands_behind_each_point():
     rows = torch.tensor([[1.0, 10.0, 100.0], [1.0, 10.0, 200.0]])
     assert comparison.with_one(x).tolist() == [[2.0, 3.0, 1.0], [5.0, 7.0, 1.0]]
     assert comparison.with_one(x.expand(4, 2, 2)).shape == (4, 2, 3)
-    assert (rows * comparison.with_one(x)).sum(-1).tolist() == comparison.values(rows, x).tolist() == [132.0, 275.0]
+    assert (rows * comparison.with_one(x)).sum(-1).tolist() == values(rows, x).tolist() == [132.0, 275.0]

@@ -7,7 +7,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from foldbook.chapters import perceptron
-from foldbook.chapters.perceptron import averaged_weights, cyclic_shifts
+from foldbook.chapters.perceptron import averaged_weights, counted_orders, cyclic_shifts
 from foldnet.boolean.perceptron import subsets
 
 
@@ -58,3 +58,11 @@ def test_the_gates_have_no_hole():
     for v in (-40.0, -55.0):
         below, at, above = (perceptron.hodgkin_huxley(np.array([v + d, 0.1, 0.5, 0.3]), 0.0) for d in (-1e-3, 0.0, 1e-3))
         assert at == pytest.approx((below + above) / 2, abs=1e-4)
+
+
+def test_orders_of_all_functions_of_up_to_three_bits():
+    assert counted_orders(2) == [2, 12, 2]  # all but XOR and its opposite have a line
+    three = counted_orders(3)
+    assert sum(three) == 256
+    assert three[0] + three[1] == 104  # threshold functions of three bits, known since the 1960s
+    assert three[3] == 2  # parity and its opposite

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial import ConvexHull
 
-from foldbook.chapters.polytopes import around, bends, enclosed, hull, ring
+from foldbook.chapters.polytopes import around, bends, enclosed, first_layer_alone, hull, random_net, ring
 from foldnet.geometry.loops import loops
 from foldnet.geometry.regions import regions
 from foldnet.nets import ReLUNet
@@ -72,3 +72,20 @@ def test_the_hull_has_scipys_corners_and_lines_enclose_as_triangles_do(seed, n):
 def test_the_hull_of_equal_points_has_one_corner():
     assert [hull(np.ones((n, 2))) for n in range(4)] == [0, 1, 1, 1]
     assert hull(np.array([[0.0, 0], [0, 0], [1, 0], [1, 0], [0, 1], [0, 1]])) == 3
+
+
+def test_a_first_layer_that_sees_the_class_is_enough_and_a_blind_one_is_not():
+    x = torch.as_tensor(np.random.default_rng(0).uniform(-1, 1, (400, 2)))
+    y = (x[:, 0].abs() > 0.5).long()  # two neurons along the first axis know it, two along the second do not
+    other = [[1.0, 1.0]], [0.0]
+    rows = [[[1.0, 0.0], [-1.0, 0.0]], [[0.0, 1.0], [0.0, -1.0]]]
+    nets = ReLUNet([rows, [other[0], other[0]]], [np.zeros((2, 2)), [other[1], other[1]]])
+    knows, blind = first_layer_alone(nets, x[:200], y[:200], x[200:], y[200:]).tolist()
+    assert knows > 0.97
+    assert blind < 0.65
+
+
+def test_random_networks_have_their_neurons_in_equal_layers():
+    assert random_net(12, 3, seed=1).sizes == (2, 4, 4, 4, 1)
+    assert torch.equal(random_net(12, 3, seed=1).biases[0], random_net(12, 3, seed=1).biases[0])
+    assert not torch.equal(random_net(12, 3, seed=1).biases[0], random_net(12, 3, seed=2).biases[0])

@@ -1,4 +1,4 @@
-"""Five ways to grow: what each keeps, what each promises, and that no network depends on its neighbours."""
+"""Seven ways to grow: what each keeps, what each promises, and that no network depends on its neighbours."""
 
 import numpy as np
 import pytest
@@ -7,9 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from foldbook.chapters import race
-from foldbook.chapters.race import BIAS, CHANGE, METHODS, NOISE, mean_loss
+from foldbook.chapters.race import BIAS, CHANGE, LATER, NOISE, mean_loss
 from foldnet.nets import ReLUNet
 
+METHODS = race.METHODS | LATER
 KEEPING = ("random", "gradmax")
 
 
@@ -78,15 +79,46 @@ def test_folds_change_no_output_by_more_than_they_say(shape):
     assert 0 < change <= (k * CHANGE + 1e-12 if k == 1 else 1.5 * k * CHANGE)
 
 
-@settings(max_examples=25, deadline=None)
-@given(shapes)
-def test_tiny_never_raises_the_training_loss(shape):
+@settings(max_examples=40, deadline=None)
+@given(shapes, st.sampled_from(["tiny", *LATER]))
+def test_tiny_never_raises_the_training_loss_and_its_move_does_not(shape, name):
     out, width, k, seed = shape
     nets, x, y = problem(out, 3, width, seed=seed)
     k = min(k, out)
-    _, wide = grown("tiny", nets, x, y, k, seed)
+    _, wide = grown(name, nets, x, y, k, seed)
     assert (mean_loss(wide, x, y) <= mean_loss(nets, x, y) + 1e-12).all()
     assert (wide.weights[0][:, -k:].abs().sum((1, 2)) > 0).all()  # never a dead zero
+
+
+@pytest.mark.parametrize("out", [1, 4])
+def test_the_sign_after_the_move_is_the_one_that_lowers_the_loss_faster(out):
+    """Against the loss itself, at a small amplitude of each neuron alone and of its mirror image."""
+    nets, x, y = problem(out, batch=60)
+    k = min(out, 2)
+    before, after = (METHODS[name](nets, x, y, k, generators(60)) for name in ("tiny", "tiny_after"))
+    assert torch.equal(before.old.vector(), after.old.vector())
+
+    def loss(new, neuron, sign, small=1e-5):
+        read, out = new.incoming[:, [neuron]], new.outgoing[..., [neuron]]
+        turned = race.Proposal(new.old, sign * small * read, sign * small * new.bias[:, [neuron]], sign * out)
+        return mean_loss(turned.widened(), x, y)
+
+    turned = 0
+    for neuron in range(k):
+        used = (after.outgoing[..., neuron] != 0).any(-1)
+        assert (loss(after, neuron, 1) <= loss(after, neuron, -1) + 1e-15)[used].all()
+        turned += (loss(before, neuron, 1) > loss(before, neuron, -1) + 1e-15).sum()
+    assert turned > 0  # the sign of the race is another one here and there
+
+
+def test_dice_that_move_draw_the_same_neurons_and_move_the_output_layer_as_tiny_does():
+    nets, x, y = problem(3)
+    dice, moved, tiny = (METHODS[m](nets, x, y, 2, generators(5)) for m in ("random", "random_moved", "tiny"))
+    assert torch.equal(dice.incoming, moved.incoming)
+    assert torch.equal(dice.bias, moved.bias)
+    assert (moved.outgoing == 0).all()
+    assert torch.equal(moved.old.vector(), tiny.old.vector())
+    assert (mean_loss(moved.old, x, y) < mean_loss(nets, x, y)).all()
 
 
 def test_tiny_asked_for_more_than_theory_offers_fills_up_with_random_neurons():

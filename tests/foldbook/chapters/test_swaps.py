@@ -1,6 +1,7 @@
 """Pictures of functions on cubes, read back from the axes, and the dissertation's cases against all orders."""
 
-from itertools import product
+from itertools import pairwise, product
+from math import comb
 
 import numpy as np
 import pytest
@@ -9,8 +10,9 @@ from scipy.spatial.distance import pdist, squareform
 
 from foldbook.chapters import swaps
 from foldnet import plots
-from foldnet.boolean.functions import corners, npn_classes, symmetries, truth_tables
+from foldnet.boolean.functions import corners, fourier, npn_classes, symmetries, truth_tables
 from foldnet.boolean.orderings import corner_orders, ordering_weights
+from foldnet.boolean.swaps import swaps as exact_swaps
 
 
 def lines(ax) -> list[np.ndarray]:
@@ -130,3 +132,45 @@ def _brute(f):
     t = np.array([f >> k & 1 for k in range(7, -1, -1)])
     along = t[symmetries(3).astype(int)][:, corner_orders(3).astype(int)]
     return (along[..., 1:] != along[..., :-1]).sum(-1).min()
+
+
+def test_a_quadratic_function_is_the_sum_of_its_products():
+    f = swaps.quadratic(3, [(1, 2), (2, 3)], [3])
+    assert f.tolist() == [(a * b + b * c + c) % 2 for a, b, c in product((0, 1), repeat=3)]
+
+
+@pytest.mark.parametrize("n", [2, 3, 4])
+def test_mean_changes_are_the_means_over_all_images_of_an_order(n):
+    tables = truth_tables(npn_classes(n), n)
+    weight = (fourier(tables) ** 2)[:, None, :] * (corners(n, low=0).sum(1) == np.arange(n + 1)[:, None])
+    predicted = weight.sum(2) @ swaps.mean_changes(n).T
+    along = tables[:, symmetries(n).astype(int)[:, corner_orders(n)]]
+    plain = (along[..., 1:] != along[..., :-1]).sum(-1).mean(1)
+    for row, means in zip(predicted, plain):
+        assert {round(v, 9) for v in row} == {round(v, 9) for v in means}
+
+
+def test_the_averaged_bound_holds_for_all_functions_of_four_inputs():
+    tables = truth_tables(npn_classes(4), 4)
+    bound, at_degree = swaps.averaged_bound(4)
+    weight = (fourier(tables) ** 2) @ np.eye(5)[corners(4, low=0).sum(1).astype(int)]
+    assert bound == pytest.approx(8)
+    assert (exact_swaps(tables) <= weight @ at_degree + 1e-9).all()
+
+
+@pytest.mark.parametrize("n", [2, 3, 4, 5])
+def test_an_exact_mixture_has_as_many_neighbours_at_each_distance_as_a_corner_has(n):
+    mixture = swaps.exact_mixture(n)
+    assert sum(share for share, _ in mixture) == 1
+    assert all(share > 0 for share, _ in mixture)
+    assert [sum(share * row[d] for share, row in mixture) for d in range(n)] == [comb(n, d + 1) for d in range(n)]
+    if n < 5:  # random lines meet every kind of order
+        x = np.arange(2**n)[:, None] >> np.arange(n) & 1
+        orders = np.argsort(np.random.default_rng(n).random((3000, n)) @ x.T, axis=1).tolist()
+        known = {tuple(np.bincount([(a ^ b).bit_count() for a, b in pairwise(o)], minlength=n + 1)[1:]) for o in orders}
+        assert {row for _, row in mixture} <= known
+
+
+def test_without_a_mixture_there_is_none(monkeypatch):
+    monkeypatch.setattr(swaps, "_profiles", lambda n: np.array([[2, 4, 1]]))
+    assert swaps.exact_mixture(3) == []

@@ -23,7 +23,20 @@ class Core:
     The names in the expression are the modules and the arguments; numbers travel as they are, infinite ones too.
     """
 
-    MODULES = ("net", "train", "random", "spline", "regions", "fold", "sheet", "cube", "dynamics", "bottleneck", "deep")
+    MODULES = (
+        "net",
+        "train",
+        "random",
+        "spline",
+        "regions",
+        "fold",
+        "sheet",
+        "cube",
+        "dynamics",
+        "bottleneck",
+        "deep",
+        "written",
+    )
 
     def __init__(self, chromium, address: str, changed: dict[str, tuple[str, str]] | None = None):
         self.context = chromium.new_context()

@@ -6,6 +6,7 @@ the core as it is; at the end each is called with a core in which one line was b
 
 from __future__ import annotations
 
+import json
 import math
 from itertools import pairwise
 
@@ -26,6 +27,7 @@ from foldnet.growth.expressivity import best_update, desired_update, layer_input
 from foldnet.growth.folding import fold
 from foldnet.growth.neurons import optimal_neurons
 from foldnet.growth.widen import widen
+from foldnet.piecewise.text import to_json
 from foldnet.splines import dynamics, initialization
 from foldnet.splines.breakpoints import pieces, spline
 from foldnet.splines.depth import deep_pieces, deep_spline
@@ -98,6 +100,23 @@ def same_wider_network(core, network):
     words = "net.widen(net.network(weights, biases, leak), 0, incoming, bias, outgoing).theta"
     new = {"incoming": incoming.tolist(), "bias": bias, "outgoing": outgoing.tolist()}
     close(core(words, weights=weights, biases=biases, leak=leak, **new), want.vector())
+
+
+def test_a_network_as_text_is_that_of_python_or_refused(core):
+    net = ReLUNet.random((2, 5, 3, 1), leak=0.1, seed=3)
+    text = to_json(net)
+    close(core("written.parse(text).theta", text=text), net.vector())
+    assert core("written.parse(text).leak", text=text) == 0.1
+    other = json.loads(text)
+    wrong = [
+        {**other, "foldnet": 2},
+        {**other, "leak": None},
+        {**other, "biases": other["biases"][:-1]},
+        {**other, "weights": [[[1.0]]]},
+    ]
+    for bad in ("no", "[]", "null", *map(json.dumps, wrong)):
+        said = core("(() => { try { written.parse(text); return ''; } catch (error) { return error.message; } })()", text=bad)
+        assert "net.to_json()" in said, bad
 
 
 @FEW

@@ -22,6 +22,7 @@ from foldnet.growth.amplitude import best_amplitude
 from foldnet.growth.expressivity import best_update, desired_update, layer_inputs
 from foldnet.growth.folding import fold
 from foldnet.growth.neurons import optimal_neurons, with_neurons
+from foldnet.piecewise.text import to_json
 from foldnet.splines import dynamics
 from foldnet.splines.breakpoints import spline
 from foldnet.splines.depth import deep_spline
@@ -42,7 +43,7 @@ W, B, V = [1.0, -2.0, 0.5], [1.0, 1.0, -1.5], [1.0, 0.5, -2.0]
 
 @pytest.mark.parametrize("name", NAMES)
 def test_it_comes_to_life_and_nothing_moves_by_itself(show, name):
-    window = show(name)
+    window = show(name, context={"reduced_motion": "reduce"} if name == "sheet" else {})  # that one shows once what a fold is
     page = window.page
     page.locator(".live svg").first.wait_for()
     assert page.locator(".live").get_attribute("aria-label") == figures()[name]["title"]
@@ -324,7 +325,7 @@ def test_bends_move_by_the_laws_and_jump_where_the_package_puts_them(show):
     trained = fit(net, x[:, None], y[:, None], **how).net
     np.testing.assert_allclose(line_network(window.state()).vector(), trained.vector(), rtol=1e-11)
     assert f"300 steps, loss {float(dynamics.loss(trained, x, y)):.3f}" in window.readout()
-    window.button("Move the least missed bend").click()
+    window.button("Move a useless bend").click()
     moved = dynamics.relocate(trained, x, y)
     np.testing.assert_allclose(line_network(window.state()).vector(), moved.vector(), rtol=1e-10)
     window.said("jumped from")
@@ -388,11 +389,12 @@ def test_breakpoints_of_deep_layers_are_counted_and_born_in_pairs(show):
         lift.press("Shift+ArrowDown")
         state = window.state()
         f = deep_spline(deep_network(state))
-        told = re.match(r"18 neurons: (\d+) breakpoints, (\d+) pieces on the whole line \((\d+) in view\)", window.readout())
+        told = re.match(r"18 neurons: (\d+) switches, (\d+) pieces on the whole line \((\d+) in view\)", window.readout())
         want = f.breakpoint_count(), f.piece_count(), f.piece_count(-4, 4)
         assert list(map(int, told.groups())) == [int(n) for n in want]
     mine = int((f.switches & (f.layer == state["layer"]) & (f.neuron == state["neuron"])).sum())
-    assert f"The dashed neuron has {mine} breakpoints." in window.readout()
+    times = {0: "never", 1: "once", 2: "twice"}.get(mine, f"{mine} times")
+    assert f"The dashed neuron switches {times}." in window.readout()
     new = int(f.breakpoint_count() - before.breakpoint_count())
     assert new % 2 == 0
     assert f"Born so far: {new}, died: 0." in window.readout()
@@ -405,12 +407,22 @@ def test_breakpoints_of_deep_layers_are_counted_and_born_in_pairs(show):
     assert window.errors == []
 
 
+def test_bends_are_counted_when_the_reader_has_guessed(show):
+    window = show("depth", counted=False)
+    assert not re.search(r"piece|neurons", window.readout())
+    window.button("Count the bends").click()
+    window.said("18 neurons")
+    assert "pieces on the whole line" in window.readout()
+    assert not window.button("Count the bends").is_visible()
+    assert not show("depth").button("Count the bends").is_visible()
+
+
 # ---- capacity ----------------------------------------------------------------------------------------------------------------
 
 
 def test_a_network_is_built_node_by_node_and_layer_by_layer(show):
     window = show("capacity")
-    window.button("All nodes").click()
+    window.button("All neurons").click()
     point = window.page.get_by_role("slider", name="point 3")
     point.focus()
     point.press("Shift+ArrowRight")
@@ -419,12 +431,12 @@ def test_a_network_is_built_node_by_node_and_layer_by_layer(show):
     net = capacity.interpolate(x, y).float()
     got = np.array(window.table())[:, 1:]
     np.testing.assert_allclose(got, np.column_stack([x[:-1], net.weights[1][0]]), atol=6e-4)
-    assert window.readout().startswith("5 nodes go through 6 of 6 points.")
+    assert window.readout().startswith("5 neurons go through 6 of 6 points.")
     point.press("Shift+ArrowRight")  # onto the fourth
     assert "1 point at a place that is taken is left out" in window.readout()
-    while window.button("Take a node away").is_enabled():
-        window.button("Take a node away").click()
-    assert window.readout().startswith("No node: a constant")
+    while window.button("Take a neuron away").is_enabled():
+        window.button("Take a neuron away").click()
+    assert window.readout().startswith("No neuron: a constant")
     window.page.get_by_role("combobox", name="build").select_option("waves")
     window.page.get_by_role("slider", name="bits").fill("7")  # the eighth of its values
     for widths, right in (([2, 2], 7), ([2, 2, 3], 9)):
@@ -433,7 +445,7 @@ def test_a_network_is_built_node_by_node_and_layer_by_layer(show):
         assert sum(sign == k % 2 for k, sign in enumerate(signs)) == right
         assert f"Parity of 8 bits: {right} of 9 numbers of ones are right" in window.readout()
         window.button("Add a layer of 3").click()
-    assert f"one hidden layer needs {capacity.least_width(8)} nodes" in window.readout()
+    assert f"one hidden layer needs {capacity.least_width(8)} neurons" in window.readout()
     assert window.errors == []
 
 
@@ -546,7 +558,7 @@ def test_the_cube_is_turned_painted_and_answered(show):
 
 
 def test_the_sheet_is_folded_where_one_likes(show):
-    window = show("sheet")
+    window = show("sheet", folds=2.25)
     assert "8 pieces of paper" in window.readout()
     window.page.get_by_role("slider", name="folds").fill("20")
     assert window.readout().startswith("1 fold: 2 pieces of paper, and one straight cut becomes a boundary of 2 straight pieces")
@@ -576,7 +588,7 @@ def test_the_pieces_of_the_plane_are_counted_and_told(show):
     told = re.search(r"f = (\S+) x₁ ([+−]) (\S+) x₂", window.readout())
     assert float(told[1].replace("−", "-")) == pytest.approx(slope[0], abs=0.006)
     assert float(told[3]) * (1 if told[2] == "+" else -1) == pytest.approx(slope[1], abs=0.006)
-    count = int(re.search(r"([\d,]+) linear piece", window.readout())[1].replace(",", ""))
+    count = int(re.search(r"([\d,]+) piece", window.readout())[1].replace(",", ""))
     edge = 1.1
     assert count == len(regions(net, [[-edge, -edge], [edge, -edge], [edge, edge], [-edge, edge]]))
     before = state["theta"]
@@ -584,6 +596,24 @@ def test_the_pieces_of_the_plane_are_counted_and_told(show):
     assert window.state()["theta"] != before
     window.button("Add a layer").click()
     assert window.readout().startswith("2-8-8-8-1")
+
+
+def test_a_network_of_the_reader_s_own_is_pasted(show):
+    window, net = show("polytopes"), ReLUNet.random((2, 6, 5, 1), leak=0.2, seed=4)
+    window.page.get_by_text("A network of yours").click()
+    text = window.page.get_by_label("a network as text")
+    text.fill(to_json(ReLUNet.random((3, 2, 1), seed=0)))
+    window.button("Show this network").click()
+    window.said("Two inputs")
+    text.fill(to_json(net))
+    window.page.get_by_label("the window reaches to").fill("3")
+    window.button("Show this network").click()
+    window.said("2-6-5-1")
+    state = window.state()
+    assert state["theta"] == net.vector().tolist()
+    assert (state["leak"], state["edge"]) == (0.2, 3)
+    count = int(re.search(r"([\d,]+) piece", window.readout())[1].replace(",", ""))
+    assert count == len(regions(net, [[-3, -3], [3, -3], [3, 3], [-3, 3]]))
 
 
 def test_each_piece_has_a_dot_at_its_slope_and_each_layer_its_lines(show):
@@ -633,7 +663,7 @@ def test_firefox_brings_it_to_life(firefox, tmp_path, name):
     path = tmp_path / f"{name}.html"
     path.write_text(live(name).page(), encoding="utf-8")
     firefox.open(path.as_uri())
-    assert firefox.evaluate(f"!!{ROOT_OF}.querySelector('.live svg path')")
+    assert firefox.evaluate(f"!!{ROOT_OF}.querySelector('.live svg :is(path, rect)')")
     assert firefox.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
 
 

@@ -384,7 +384,7 @@ def test_numbers_are_written_alike(show):
 
 
 @pytest.mark.parametrize(
-    ("name", "before", "pressed"), [("capacity", [], "All nodes"), ("folding", ["Choose one for me"], "Fold here")]
+    ("name", "before", "pressed"), [("capacity", [], "All neurons"), ("folding", ["Choose one for me"], "Fold here")]
 )
 def test_a_button_that_can_do_no_more_hands_the_focus_on(show, name, before, pressed):
     window = show(name)

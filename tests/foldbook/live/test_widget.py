@@ -55,7 +55,7 @@ def test_a_kernel_reads_what_the_reader_does_and_is_heard(chromium):
       globalThis.made = made;
       globalThis.away = figure.render({{ model: made, el }});
       globalThis.el = el;
-      return el.shadowRoot.querySelectorAll(".live svg path").length;
+      return el.shadowRoot.querySelectorAll(".live svg :is(path, rect)").length;
     }}"""
     for name in [*figures(), "breakpoints"]:
         page.evaluate("() => globalThis.away?.()")
