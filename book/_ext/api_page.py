@@ -1,16 +1,23 @@
-"""The API reference: one section a module, filled by autodoc from the docstrings, examples included."""
+"""The API reference: an index, then one section a module, filled by autodoc from the docstrings, examples included."""
 
 from __future__ import annotations
 
+import ast
 import pkgutil
+from importlib.util import find_spec
+from pathlib import Path
+
+import templates
 
 CORE = tuple(f"foldnet.{name}" for name in ("nets", "train", "plots", "data"))
 BOOK = tuple(f"foldbook.{name}" for name in ("claims", "stored", "exercises", "explore", "live", "ledger"))
-OPTIONS = "   :members:\n   :special-members: __call__, __getitem__"
 
 
 def write(site) -> str:
-    return "\n".join(f"## {name}\n\n```{{eval-rst}}\n.. automodule:: {name}\n{OPTIONS}\n```\n" for name in module_names())
+    index: dict[str, list[dict]] = {}
+    for name in module_names():
+        index.setdefault(name.rpartition(".")[0], []).append({"name": name, **described(name)})
+    return templates.fill("api.md", index=index)
 
 
 def module_names() -> list[str]:
@@ -20,3 +27,13 @@ def module_names() -> list[str]:
     found = [m.name for m in pkgutil.walk_packages(foldnet.__path__, "foldnet.") if not m.ispkg]
     public = [name for name in found if not any(part.startswith("_") for part in name.split("."))]
     return [*CORE, *sorted(set(public) - set(CORE), key=lambda name: (name.count("."), name)), *BOOK]
+
+
+def described(module: str) -> dict:
+    """The first line that a module says of itself, and its functions and classes as far as autodoc shows them."""
+    tree = ast.parse(Path(find_spec(module).origin).read_text(encoding="utf-8"))
+    names = [n.name for n in tree.body if isinstance(n, (ast.FunctionDef, ast.ClassDef)) and not n.name.startswith("_")]
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
+            names = [name for name in names if name in ast.literal_eval(node.value)]
+    return {"says": ast.get_docstring(tree).splitlines()[0], "names": names}

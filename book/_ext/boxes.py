@@ -21,6 +21,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from docutils import nodes
+from site_tools import known_anchor
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.transforms import SphinxTransform
@@ -132,8 +133,7 @@ class Boxes(SphinxTransform):
         if strong:
             strong["box"] = anchor
         # so that a link to the page with this anchor is known to resolve
-        slugs = self.env.metadata[page].setdefault("myst_slugs", {})
-        slugs[anchor] = (node.line, anchor, f"{label[1]} ({name})" if name else label[0])
+        known_anchor(self, anchor, node.line, f"{label[1]} ({name})" if name else label[0])
 
 
 def link_mentions(app: Sphinx, doctree: nodes.document, docname: str) -> None:

@@ -1,4 +1,4 @@
-"""What the title page shows: the map of the book, the counts of the ledger, and the sheet that folds."""
+"""What the title page and the pages of the parts show: the sheet that folds, the chapters of a part, the counts of the ledger."""
 
 from __future__ import annotations
 
@@ -17,25 +17,35 @@ LINK = re.compile(r"\[([^\]]+)\]\([^)]+\)")
 
 
 def counts(site) -> str:
-    """The verdicts of all claims in one line, and then by kind of evidence."""
+    """The verdicts of all claims in one line, then by kind of evidence, and how strong the evidence is."""
     kinds = ledger.counts(site.ledger)
-    count = sum(kinds.values(), Counter())
-    return templates.fill("counts.html", count=count, kinds=kinds, total=count.total(), ledger=site.address("ledger"))
+    count, strong = sum(kinds.values(), Counter()), Counter(row["strength"] for row in site.ledger)
+    more = {"strong": strong, "total": count.total(), "ledger": site.address("ledger")}
+    return templates.fill("counts.html", count=count, kinds=kinds, **more)
 
 
-def book_map(site) -> str:
-    """The parts with their chapters: those that stand are links, those that are planned say so."""
-    return templates.fill("map.html", parts=[_part(site, part) for part in plan.parts().values()], alone=False)
+def strengths(site) -> str:
+    """How many claims have a verdict and how strong its evidence is, in one line."""
+    strong = Counter(row["strength"] for row in site.ledger if row["verdict"] != "open")
+    total = len(site.ledger)
+    return templates.fill("strengths.html", strong=strong, total=total, ledger=site.address("ledger"))
+
+
+def checks(site) -> str:
+    """The checks of all chapters, part by part, each with its verdicts."""
+    parts = []
+    for part in plan.parts().values():
+        pages = [(chapter, site.address(chapter.name + plan.CHECKS)) for chapter in part.chapters]
+        parts.append((part, [(chapter, page, _count(site, chapter)) for chapter, page in pages if page]))
+    return templates.fill("checks.html", parts=parts)
 
 
 def part(site, folder: str) -> str:
-    """The chapters of one part."""
-    return templates.fill("map.html", parts=[_part(site, plan.parts()[folder])], alone=True)
+    """The chapters of one part: those that stand are links, those that are planned say so; and how the reader's guesses went."""
+    from foldbook.guess import tally
 
-
-def _part(site, part: plan.Part) -> tuple[plan.Part, str | None, list]:
-    """A part, its page where it has one, and its chapters."""
-    return part, site.address(f"{part.folder}/index"), [_chapter(site, chapter) for chapter in part.chapters]
+    chapters = templates.fill("map.html", chapters=[_chapter(site, chapter) for chapter in plan.parts()[folder].chapters])
+    return f"{chapters}\n\n```{{raw}} html\n{tally(folder).html}\n```\n"
 
 
 def fold(site) -> str:
@@ -50,13 +60,19 @@ def fold(site) -> str:
 
 def _chapter(site, chapter: plan.Chapter) -> dict:
     """A chapter for the map: its page, its heading and what it asks of a reader, where it is written; its claims by verdict."""
-    page, count = site.address(chapter.name), Counter(row["verdict"] for row in site.ledger if row["chapter"] == chapter.name)
-    found = {"about": chapter.about, "title": chapter.title, "page": page, "count": count, "minutes": None, "needs": None}
+    page, count = site.address(chapter.name), _count(site, chapter)
+    found = {"about": chapter.about, "title": chapter.title, "page": page, "count": count}
+    found |= dict.fromkeys(("question", "minutes", "needs"))
     if not page:
         return found
     cells = shown.stored(site.root / "book" / f"{chapter.name}.ipynb")
     text = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
-    for key, pattern in (("title", TITLE), ("minutes", MINUTES), ("needs", NEEDS)):
+    for key, pattern in (("question", TITLE), ("minutes", MINUTES), ("needs", NEEDS)):
         match = pattern.search(text)
         found[key] = LINK.sub(r"*\1*", match[1]).strip() if match else found[key]
     return found
+
+
+def _count(site, chapter: plan.Chapter) -> Counter:
+    """The claims of a chapter by verdict."""
+    return Counter(row["verdict"] for row in site.ledger if row["chapter"] == chapter.name)

@@ -17,11 +17,14 @@ from functools import cached_property
 from pathlib import Path
 
 import api_page
+import cite_page
 import errata_page
 import health_page
 import landing_page
 import ledger_page
+import map_picture
 import playground_page
+import reports
 import shown
 import slides
 import terms
@@ -48,6 +51,11 @@ class Site:
         from foldbook import ledger
 
         return ledger.ledger(self.root / "book")
+
+    @cached_property
+    def repository(self) -> str:
+        """The address of the repository."""
+        return reports.repository()
 
     def address(self, page: str, anchor: str = "") -> str | None:
         """The relative address of a page below book/, as `splines/breakpoints`; None where the site has no such page."""
@@ -77,9 +85,16 @@ MAKERS = {
     "errata": Maker(errata_page.write, RECORDS),
     "health": Maker(health_page.write, (*RECORDS, "_build/runtimes.json", "requirements.txt", "tests/**/*.py")),
     "counts": Maker(landing_page.counts, RECORDS),
-    "map": Maker(landing_page.book_map, RECORDS),
+    "strengths": Maker(landing_page.strengths, RECORDS),
+    "picture": Maker(map_picture.write, (*RECORDS, "book/_ext/map_picture.py")),
+    "thumb": Maker(shown.thumb, ("book/*/*.ipynb", "book/_ext/shown.py", "book/_ext/templates/*")),
+    "checks": Maker(landing_page.checks, RECORDS),
+    "cite": Maker(cite_page.write, (*RECORDS, "CITATION.cff", "pyproject.toml")),
+    "printed": Maker(cite_page.printed, ("_build/print/*.pdf", "book/_ext/cite_page.py", "book/_ext/templates/printed.md")),
+    "whole": Maker(cite_page.whole, ("book/_ext/cite_page.py",)),
     "part": Maker(landing_page.part, RECORDS),
     "figure": Maker(shown.figure, ("book/*/*.ipynb", "book/_ext/shown.py", "book/_ext/templates/*")),
+    "live": Maker(shown.live, ("book/_ext/shown.py", "foldbook/live/*.py", "foldbook/live/bundles/*")),
     "deck": Maker(slides.deck, ("book/*/*.ipynb", "book/_ext/s*.py", "book/_ext/templates/*"), script="slides.js"),
     "evidence": Maker(shown.evidence, (*RECORDS, "book/_ext/shown.py")),
     "proposals": Maker(shown.proposals, (*RECORDS, "book/_ext/shown.py"), math=True),
@@ -87,7 +102,11 @@ MAKERS = {
         landing_page.fold,
         ("book/_ext/*fold*.py", "foldnet/nets.py", "foldnet/plots.py", "foldbook/live/*.py", "foldbook/live/bundles/*"),
     ),
-    "glossary": Maker(terms.write, ("book/plan.yml", "book/**/*.ipynb", "foldbook/plan.py", "book/_ext/terms.py"), math=True),
+    "glossary": Maker(
+        terms.write,
+        ("book/*.yml", "book/**/*.ipynb", "foldbook/plan.py", "book/_ext/terms.py", "book/_ext/templates/glossary.md"),
+        math=True,
+    ),
     "modules": Maker(api_page.write, ("foldnet/**/*.py", "book/_ext/api_page.py")),
 }
 

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import templates
 
+from foldbook import plan
+
 FIGURE = re.compile(r'<figure class="foldnet-figure".*?</figure>', re.DOTALL)
 IMAGE = re.compile(r"""<img\b(?:"[^"]*"|'[^']*'|[^>"'])*>""")  # a drawing in its address may hold a >
 
@@ -25,7 +27,27 @@ def figure(site, words: str) -> str:
         return ""
     index, picture = pictures[0]
     address = site.address(page, f"cell-{index}")
-    return templates.fill("shown.html", picture=picture, page=address, title=_heading(cells))
+    return templates.fill("shown.html", picture=picture, page=address, title=plan.titles().get(page, page))
+
+
+def live(site, words: str) -> str:
+    """`swaps {"table": [...]}`: the live figure of that name, in that state, to be unfolded below a finding."""
+    from foldbook.live import live
+
+    name, _, state = words.partition(" ")
+    return templates.fill("live.html", figure=live(name, **json.loads(state or "{}")))
+
+
+def thumb(site, words: str) -> str:
+    """`splines/breakpoints: Draw one hinge`: the same picture, small and without its caption; or else the first of the page."""
+    page, _, title = words.partition(": ")
+    cells = stored(site.root / "book" / f"{page}.ipynb")
+    pictures = [(_title(cell), i, picture) for i, cell in enumerate(cells) if (picture := first_picture(cell))]
+    if not pictures:
+        site.warn("%s has no picture", page)
+        return ""
+    _, index, picture = next((one for one in pictures if one[0] == title), pictures[0])
+    return templates.fill("thumb.html", picture=IMAGE.search(picture)[0], page=site.address(page, f"cell-{index}"))
 
 
 def evidence(site, words: str) -> str:
@@ -64,15 +86,12 @@ def _title(cell: dict) -> str | None:
     return first.removeprefix("# @title ").strip() if first.startswith("# @title ") else None
 
 
-def _heading(cells: list[dict]) -> str:
-    """The title of a chapter: its first heading."""
-    return "".join(cells[0]["source"]).split("\n", 1)[0].removeprefix("# ").strip()
-
-
 def first_picture(cell: dict) -> str | None:
-    """The first figure in the outputs of a cell; of one that moves its first frame."""
+    """The first figure in the outputs of a cell; of one that moves its first frame, and of a live one its still."""
+    from foldbook.live.stills import NOTE
+
     for output in cell.get("outputs", ()):
-        html = "".join(output.get("data", {}).get("text/html", ""))
+        html = "".join(output.get("data", {}).get("text/html", "")).replace(NOTE, "")  # a copy cannot be taken hold of
         if match := FIGURE.search(html):
             return match[0]
         if match := IMAGE.search(html):

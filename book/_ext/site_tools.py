@@ -27,7 +27,15 @@ class CellAnchors(SphinxTransform):
                 cell["ids"].append(f"cell-{cell['cell_index']}")
                 shown = "".join(output.astext() for output in cell.findall(nodes.raw))
                 for anchor in (cell["ids"][-1], *CLAIM.findall(shown)):
-                    self.env.metadata[self.env.docname].setdefault("myst_slugs", {})[anchor] = (cell.line, anchor, anchor)
+                    known_anchor(self, anchor, cell.line, anchor)
+
+
+def known_anchor(transform: SphinxTransform, anchor: str, line: int | None, title: str) -> None:
+    """Links to an anchor resolve: from other pages by the environment, from its own page by the document."""
+    slugs = transform.env.metadata[transform.env.docname].setdefault("myst_slugs", {})
+    own = getattr(transform.document, "myst_slugs", {})
+    slugs[anchor] = own[anchor] = (line, anchor, title)
+    transform.document.myst_slugs = own  # ty: ignore[unresolved-attribute]
 
 
 class GluedPercent(SphinxTransform):

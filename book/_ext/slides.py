@@ -10,6 +10,7 @@ import re
 import shown
 import templates
 
+from foldbook import plan
 from foldbook.boxes import NAMED, STATEMENTS
 
 HEADING = re.compile(r"^(#{1,2}) (?:\d+\. )?(.+)$", re.MULTILINE)
@@ -28,7 +29,7 @@ def deck(site, page: str) -> str:
     if not slides:
         site.warn("%s has no sections, so there are no slides", page)
         return ""
-    return templates.fill("slides.md", slides=slides, title=slides[0]["title"], page=site.address(page))
+    return templates.fill("slides.md", slides=slides, title=plan.titles().get(page, slides[0]["title"]), page=site.address(page))
 
 
 def sections(cells: list[dict]):

@@ -13,13 +13,18 @@ from markupsafe import Markup
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 
 from foldbook import plan
-from foldbook.claims import MARKS, VERDICTS
+from foldbook.claims import MARKS, STRENGTHS, VERDICTS
 
 
 def fill(name: str, **values) -> str:
     """A template filled in, as Markdown: HTML goes into a fence that the site passes on as it is."""
-    text = _environment().get_template(name).render(**values)
+    text = render(name, **values)
     return f"```{{raw}} html\n{text}\n```" if name.endswith(".html") else text
+
+
+def render(name: str, **values) -> str:
+    """A template filled in, as it is."""
+    return _environment().get_template(name).render(**values)
 
 
 def markdown(text: str | None, lazy: bool = False, inline: bool = False) -> Markup:
@@ -59,5 +64,5 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters |= {"markdown": markdown, "plain": plain, "source": source, "span": span}
-    environment.globals |= {"MARKS": MARKS, "VERDICTS": VERDICTS}
+    environment.globals |= {"MARKS": MARKS, "STRENGTHS": STRENGTHS, "VERDICTS": VERDICTS}
     return environment

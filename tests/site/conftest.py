@@ -149,10 +149,14 @@ class Visit:
             self.errors.append(f"{response.status} for {response.url}")
         self.bytes += int(response.headers.get("content-length") or 0)
 
-    def open(self, url: str):
-        """The page once its scripts and its math are done."""
+    def open(self, url: str, waits: bool = False):
+        """The page once its scripts and its math are done; what waits for a guess is shown, or `waits`."""
         self.page.goto(url, wait_until="load")
         self.page.wait_for_selector("#main-content", state="attached")  # the first page of all leads on to the title page
+        if not waits:
+            self.page.evaluate(
+                "() => document.querySelectorAll('.veiled').forEach((v) => v.dispatchEvent(new Event('beforematch')))"
+            )
         self.page.evaluate("() => window.MathJax && MathJax.startup && MathJax.startup.promise")
         return self.page
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import io
 import json
 import math
@@ -9,6 +10,7 @@ import re
 from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
+from urllib.parse import parse_qs, urlsplit
 
 import api_page
 import numpy as np
@@ -17,6 +19,8 @@ from bs4 import BeautifulSoup
 
 from foldbook import boxes as kinds
 from foldbook import plan
+from foldbook.claims import STRENGTHS
+from foldbook.live import live
 from foldbook.notebooks import METADATA
 from foldnet import ReLUNet
 
@@ -196,28 +200,130 @@ def test_a_name_that_nothing_bears_or_that_two_bear_is_a_warning(tmp_path):
 # ---- terms -------------------------------------------------------------------------------------------------------------
 
 
-def test_the_first_mention_of_a_term_on_another_chapters_page_is_a_link(tmp_path):
-    story = "# S\n\n> **Definition** (hinge). It has a **breakpoint** and **more**.\n\nA breakpoint is here.\n"
-    later = "# Breakpoints\n\n`breakpoint`, [it](story.md).\n\n> **Lemma** (x). A breakpoint.\n\nBreakpoints, a breakpoint.\n"
-    written = {"index": "# I\n\nbreakpoint\n", "story": story, "later": later}
-    pages, warnings = build(tmp_path, written, ("boxes", "terms"), CHAPTERS)
+GLOSSARY = """
+- {term: hinge, says: "It has $x$.", home: splines/breakpoints}
+- {term: roughness, says: Of a curve., home: splines/breakpoints, in: [splines]}
+- {term: roughness of a picture, also: [roughness], says: Of pixels., home: geometry/images, in: [geometry]}
+- {term: TINY, says: A way to grow., home: growth/bottleneck}
+"""
+MENTIONS = (
+    "# Hinges\n\n`hinge`, [a hinge](index.md).\n\n> **Lemma** (x). A hinge.\n\nHinges and a hinge, roughness, tiny, TINY.\n"
+)
+
+
+def test_the_first_mention_of_a_term_in_a_story_leads_to_the_sense_that_is_meant(tmp_path):
+    stories = {"splines": "splines/breakpoints", "depth": "splines/depth", "pixels": "geometry/sensitivity"}
+    (tmp_path / "source/book/splines").mkdir(parents=True)
+    (tmp_path / "source/book/geometry").mkdir(parents=True)
+    (tmp_path / "source/book/glossary.yml").write_text(GLOSSARY)
+    for name in stories.values():
+        (tmp_path / f"source/book/{name}.md").write_text(f"---\norphan: true\n---\n{MENTIONS.replace('index', '../../index')}")
+    _, warnings = build(tmp_path, {"index": MENTIONS}, ("boxes", "terms"), CHAPTERS)
     assert warnings == ""
-    links = [(a.get_text(), a["href"]) for a in pages["later"].find_all("a", class_="term-link")]
-    assert links == [("Breakpoints", "story.html#definition-hinge")]
-    assert not pages["story"].find("a", class_="term-link")
-    assert not pages["index"].find("a", class_="term-link")
+    found = {}
+    for short, name in stories.items():
+        page = BeautifulSoup((tmp_path / f"out/book/{name}.html").read_text(), "html.parser")
+        found[short] = [(a.get_text(), a["href"].split("#")[-1]) for a in page.find_all("a", class_="term-link")]
+    hinge, tiny = ("Hinges", "term-hinge"), ("TINY", "term-tiny")
+    assert found["splines"] == [tiny], "not where it is told, and not where it is no name"
+    assert found["depth"] == [hinge, ("roughness", "term-roughness"), tiny]
+    assert found["pixels"] == [hinge, ("roughness", "term-roughness-of-a-picture"), tiny]
+    index = BeautifulSoup((tmp_path / "out/index.html").read_text(), "html.parser")
+    assert not index.find("a", class_="term-link"), "only in stories"
 
 
-def test_the_glossary_has_every_definition_and_every_term(tmp_path):
+def test_the_glossary_has_every_term_and_every_definition(tmp_path):
     import terms
 
     (tmp_path / "book/splines").mkdir(parents=True)
     source = "> **Definition** (Hinge; a slide's). At its **breakpoint** $\\beta$.\n\n> **Theorem** (no term). **Not** this.\n"
     cells = [{"cell_type": "markdown", "source": source}]
     (tmp_path / "book/splines/breakpoints.ipynb").write_text(json.dumps({"cells": cells}))
-    lines = terms.write(SimpleNamespace(root=tmp_path)).split("\n\n")
+    (tmp_path / "book/glossary.yml").write_text(GLOSSARY)
+    text = terms.write(SimpleNamespace(root=tmp_path))
+    assert "(term-hinge)=\n\n**Hinge.** It has $x$. Told in [Breakpoints](splines/breakpoints.ipynb)." in text
     where = "[Definition](splines/breakpoints.ipynb#definition-hinge) in [Breakpoints](splines/breakpoints.ipynb)."
-    assert lines == [f"**Breakpoint:** see *Hinge*, {where}", f"**Hinge.** At its **breakpoint** $\\beta$. {where}"]
+    assert f"**Hinge.** At its **breakpoint** $\\beta$. {where}" in text
+    assert "no term" not in text
+
+
+def test_every_term_is_told_in_a_chapter_and_has_one_sense_in_each():
+    import terms
+
+    known = terms.terms(ROOT / "book")
+    assert all(term.home in plan.chapters() for term in known)
+    assert all(one in {*plan.parts(), *plan.chapters()} for term in known for one in term.within or ())
+    for chapter in plan.chapters():
+        forms = [form for term in known if term.is_meant_in(chapter) for form in {term.name, *term.also}]
+        assert len(forms) == len(set(forms)), chapter
+
+
+# ---- margin, doubts, what is shown on hover -----------------------------------------------------------------------------
+
+
+def test_a_quote_that_opens_with_margin_is_a_note_beside_the_text(tmp_path):
+    text = "# One\n\nWords.\n\n> *Margin.* See [there](https://example.org), $x$.\n\n> *Margins* are no notes.\n"
+    pages, warnings = build(tmp_path, {"index": text}, ("boxes", "margin"))
+    assert warnings == ""
+    (note,) = pages["index"].find_all("aside", class_="margin-note")
+    assert note.get_text().strip().startswith("See there, ")
+    assert note.a
+    assert "Margins are" in pages["index"].find("blockquote").get_text()
+
+
+def test_each_verdict_of_a_page_can_be_doubted(tmp_path):
+    (tmp_path / "source").mkdir()
+    verdict = {"text/html": '<div class="foldnet-check" id="claim-S3-one"><b>reproduced</b></div>', "text/plain": "reproduced"}
+    page = json.loads(notebook_page(([], "check()")))
+    page["cells"][1]["outputs"] = [{"output_type": "display_data", "metadata": {}, "data": verdict}]
+    (tmp_path / "source/index.ipynb").write_text(json.dumps(page))
+    pages, warnings = build(tmp_path, {}, ("myst_nb", "sphinx.ext.autodoc", "folds", "site_tools", "reports"))
+    assert warnings == ""
+    link = pages["index"].find(id="claim-S3-one").find("a", class_="wrong")
+    address = urlsplit(link["href"])
+    assert address.path.endswith("/issues/new")
+    asked = parse_qs(address.query)
+    assert "S3-one" in asked["title"][0]
+    assert "on the page index" in asked["body"][0]
+
+
+def test_a_verdict_in_a_line_can_be_doubted(tmp_path):
+    line = "✓ *It is so.* [checked](evidence.md#claim-S3-one)\n\nAs [claim](evidence.md#claim-S3-one) says.\n"
+    pages, _ = build(tmp_path, {"index": f"# A\n\n{line}", "evidence": '# B\n\n<a id="claim-S3-one"></a>\n'}, ("reports",))
+    (link,) = pages["index"].find_all("a", class_="wrong")
+    assert link.parent.get_text().startswith("✓ It is so. checked is this wrong?")
+    assert parse_qs(urlsplit(link["href"]).query)["title"] == ["Is S3-one wrong?"]
+
+
+def test_what_is_shown_on_hover_is_the_text_of_a_box_without_links():
+    import hover
+
+    box = (
+        '<div class="thm thm-lemma docutils container" id="lemma-x"><p><a href="#y">Lemma</a>.</p><div class="math">z</div></div>'
+    )
+    other = box.replace("lemma", "proof").replace("x", "w")
+    assert hover.boxes(f"<p>{box}</p><div>{other}</div>") == {"lemma-x": '<p>Lemma.</p><div class="math">z</div>'}
+    assert hover.boxes(box.replace("z", "z" * hover.LONGEST)) == {}, "too long to be shown beside a link"
+
+
+def test_the_neighbours_of_a_page_are_stories_for_a_story_and_for_its_checks():
+    import way
+
+    a, b = "book/splines/breakpoints", "book/splines/landscape"
+    pages = ["book/index", "book/found", "book/splines/index", a, b, "book/evidence", f"{b}-checks", "book/ledger"]
+    assert way.neighbours("book/index", pages) == (None, a)
+    assert way.neighbours(a, pages) == ("book/index", b)
+    assert way.neighbours(b, pages) == (a, "book/found")
+    assert way.neighbours(f"{b}-checks", pages) == (b, "book/found")
+    assert way.neighbours("book/splines/index", pages) == ("book/index", a)
+    assert way.neighbours("book/found", pages) == ("book/index", "book/evidence")
+    assert way.neighbours("book/ledger", pages) == ("book/evidence", None)
+
+
+def test_what_a_chapter_needs_stands_before_it():
+    order = list(plan.chapters())
+    for name, chapter in plan.chapters().items():
+        assert all(order.index(need) < order.index(name) for need in chapter.needs)
 
 
 # ---- folds -------------------------------------------------------------------------------------------------------------
@@ -273,19 +379,38 @@ def test_a_folded_cell_shows_its_title_and_its_output_and_the_setup_cell_nothing
     assert "taught = 1" in page.find(id="cell-3").get_text()
 
 
+def test_a_story_hides_its_folded_code_and_leaves_exercises_to_a_kernel(tmp_path):
+    (tmp_path / "source/book/splines").mkdir(parents=True)
+    cells = (["folded"], "# @title Draw\nplot(1)"), ([], "def f(): ..."), (["folded"], "# @title Check\nselfcheck(f, [])")
+    for name in ("rich", "rich-checks"):
+        (tmp_path / f"source/book/splines/{name}.ipynb").write_text(notebook_page(*cells))
+    contents = "# One\n\n```{toctree}\nbook/splines/rich\nbook/splines/rich-checks\n```\n"
+    _, warnings = build(tmp_path, {"index": contents}, ("myst_nb", "sphinx.ext.autodoc", "folds", "site_tools"))
+    assert warnings == ""
+    made = tmp_path / "out/book/splines"
+    story, checks = (BeautifulSoup((made / f"{n}.html").read_text(), "html.parser") for n in ("rich", "rich-checks"))
+    assert len(story.select("details.story-fold")) == 2
+    assert not checks.select("details.story-fold")
+    assert "printed 0" in story.get_text()
+    assert "printed 2" not in story.get_text()
+    assert "Colab or JupyterLab" in story.find(class_="runs-elsewhere").get_text()
+    assert "printed 2" in checks.get_text()
+
+
 # ---- made pages --------------------------------------------------------------------------------------------------------
 
 
 def claim(**changes) -> dict:
-    keys = ("published", "criterion", "truth", "note", "open", "what", "stored", "live", "selected", "notebook", "cell")
-    base = dict.fromkeys(keys) | {"evidence": "statement", "points": []}
+    keys = ("published", "criterion", "truth", "note", "open", "what", "stored", "live", "selected", "notebook", "cell", "weight")
+    base = dict.fromkeys((*keys, "strength")) | {"evidence": "statement", "points": []}
     base |= {"id": "S3-one", "source": "S3", "chapter": "splines/breakpoints", "kind": "theorem", "verdict": "open"}
     return base | {"title": "A title", "where": "slide 1", "says": r"That $\beta < 1$."} | changes
 
 
-POINT = {"name": "sum", "verdict": "corrected", "measured": "4", "against": "printed 5; true 4", "rivals": []}
+POINT = {"name": "sum", "verdict": "corrected", "measured": "4", "against": "printed 5; true 4", "rivals": [], "twins": []}
 RIVAL = {"name": "the null model", "measured": "7", "passes": False}
-CORRECTED = {"verdict": "corrected", "what": "the sum", "published": "5", "points": [POINT]}
+TWIN = {"name": "exponent 3", "wanted": "8", "passes": False}
+CORRECTED = {"verdict": "corrected", "strength": "exact", "what": "the sum", "published": "5", "points": [POINT]}
 PLACE = {"notebook": "splines/breakpoints.ipynb", "cell": 12}
 
 
@@ -293,7 +418,7 @@ class Site(SimpleNamespace):
     """What the makers ask, without a build."""
 
     def __init__(self, *rows, pages=("ledger", "splines/breakpoints")):
-        super().__init__(ledger=list(rows), pages=pages, warnings=[])
+        super().__init__(ledger=list(rows), pages=pages, warnings=[], repository="https://example.org/x", root=ROOT)
 
     def address(self, page, anchor=""):
         return f"{page}.html#{anchor}" if page in self.pages else None
@@ -307,21 +432,33 @@ def test_a_row_of_the_ledger_says_all_there_is():
 
     row = claim(**CORRECTED, **PLACE, note="A <slip> of print.")
     soup = BeautifulSoup(ledger_page.write(Site(row, claim(id="S3-two"))), "html.parser")
-    cells = [td.get_text(" ", strip=True) for td in soup.find(id="S3-one").find_all("td")]
-    assert cells[0] == "✎ corrected statement"
-    assert "A <slip> of print." in cells[1]
-    assert cells[2:5] == ["5", "", "the sum: sum: 4 (printed 5; true 4)"]
-    assert soup.find(id="S3-one").find_all("td")[5].a["href"] == "splines/breakpoints.html#cell-12"
-    assert soup.find(id="S3-one").details.find(class_="tex").get_text() == r"\(\beta < 1\)"
-    assert soup.find(id="S3-two").td.get_text(" ", strip=True) == "○ open statement"
+    one = soup.find(id="S3-one")
+    assert one.find(class_="claim-head").get_text(" ", strip=True) == "✎ corrected A title"
+    assert one.find(class_="claim-says").find(class_="tex").get_text() == r"\(\beta < 1\)", "the claim in words is seen at once"
+    told = {"Published": "5", "Measured": "the sum: sum: 4 (printed 5; true 4)", "Note": "A <slip> of print."}
+    assert said(one) == told | {"Strength": f"exact: {STRENGTHS['exact']}."}
+    assert one.find("a", class_="claim-cell")["href"] == "splines/breakpoints.html#cell-12"
+    assert one.find("a", class_="wrong")["href"].startswith("https://example.org/x/issues/new?")
+    two = soup.find(id="S3-two")
+    assert two.find(class_="claim-head").get_text(" ", strip=True) == "○ open A title"
+    assert not two.details, "nothing was checked, and nothing is said about it"
+    groups = [(group.h2.get_text(), group.has_attr("data-interesting")) for group in soup.find_all("section")]
+    assert groups == [("Corrections that change a result", True), ("All other claims", False)]
     assert [o["value"] for o in soup.find("select", attrs={"name": "source"}).find_all("option")] == ["", "S3"]
+
+
+def said(claim) -> dict[str, str]:
+    """What a claim of the ledger says about its check, by name."""
+    names, values = (claim.details.find_all(tag) for tag in ("dt", "dd"))
+    return {name.get_text(): " ".join(value.get_text(" ", strip=True).split()) for name, value in zip(names, values)}
 
 
 def test_each_point_of_a_claim_has_its_verdict_its_criterion_and_its_rivals():
     import ledger_page
 
     criterion = {"demands": {"a": "at least 1"}, "reason": "It is $1$ by chance.", "fixed": "before"}
-    points = [POINT | {"name": "a", "verdict": "reproduced", "rivals": [RIVAL]}, POINT | {"name": "b", "verdict": "consistent"}]
+    points = [POINT | {"name": "a", "verdict": "reproduced", "rivals": [RIVAL]}]
+    points.append(POINT | {"name": "b", "verdict": "consistent", "twins": [TWIN]})
     row = claim(
         evidence="shape",
         verdict="consistent",
@@ -333,11 +470,11 @@ def test_each_point_of_a_claim_has_its_verdict_its_criterion_and_its_rivals():
         **PLACE,
     )
     soup = BeautifulSoup(ledger_page.write(Site(row)), "html.parser")
-    cells = [td.get_text(" ", strip=True) for td in soup.find(id="S3-one").find_all("td")]
-    assert cells[3] == r"It is \(1\) by chance. Fixed before looking."
-    assert "✓ a: 4 (printed 5; true 4); the null model 7, excluded" in cells[4]
-    assert "≈ b: 4" in cells[4]
-    assert "Rests on the stored run race; run again there: 2 of 9." in cells[4]
+    found = said(soup.find(id="S3-one"))
+    assert found["Criterion"] == r"It is \(1\) by chance. Fixed before looking."
+    assert "✓ a: 4 (printed 5; true 4); the null model 7, excluded" in found["Measured"]
+    assert "≈ b: 4 (printed 5; true 4); exponent 3 would be 8, refuted" in found["Measured"]
+    assert found["Stored run"] == "race; run again there: 2 of 9."
 
 
 def test_an_erratum_has_what_is_said_what_is_true_and_the_evidence():
@@ -348,10 +485,34 @@ def test_an_erratum_has_what_is_said_what_is_true_and_the_evidence():
     assert site.warnings == []
     assert "That $\\beta < 1$." in text
     assert "It is $4$." in text
-    assert text.startswith("1 correction: 1 of a statement.")
+    assert text.startswith("1 correction: 1 that changes a result and 0 slips. By what they rest on: 1 of a statement.")
     assert "the sum: sum: **4** (printed 5; true 4)" in text
     assert "splines/breakpoints.html#cell-12" in text
     assert "S3-two" not in text
+
+
+def test_corrections_that_change_a_result_stand_before_slips():
+    import errata_page
+
+    shared = {**CORRECTED, **PLACE, "truth": "It is $4$."}
+    rows = [claim(id="S3-eq-1", title="An equation", **shared), claim(id="S3-thm-2", title="A theorem", **shared)]
+    rows += [
+        claim(id="S3-thm-3", title="A sign", weight="slip", **shared),
+        claim(id="S3-eq-4", title="A law", weight="result", **shared),
+    ]
+    text = errata_page.write(Site(*rows))
+    order = ["## Corrections", "#### An equation", "#### A theorem", "#### A law", "## Slips", "#### A sign"]
+    places = [text.index(line) for line in order]
+    assert places == sorted(places), "one that does not say which it is stands with the results"
+    assert text.startswith("4 corrections: 3 that change a result and 1 slip.")
+
+
+def test_a_claim_that_differs_and_has_a_corrected_point_is_an_erratum_in_part():
+    import errata_page
+
+    part = {**CORRECTED, **PLACE, "verdict": "differs", "truth": "It is $4$."}
+    text = errata_page.write(Site(claim(id="S3-eq-1", title="A table", **part)))
+    assert text.index("## Corrected in part") < text.index("#### A table") < text.index("It is $4$.")
 
 
 def test_a_correction_without_its_truth_is_a_warning():
@@ -390,7 +551,7 @@ def test_the_health_page_shows_times_beside_budgets_and_versions(tmp_path):
     assert ["scipy", f"{importlib.metadata.version('scipy')} (pinned: 0.1)"] in rows
 
 
-def test_the_map_tells_written_from_planned_chapters(tmp_path):
+def test_a_part_tells_written_from_planned_chapters(tmp_path):
     import landing_page
 
     (tmp_path / "book/splines").mkdir(parents=True)
@@ -398,15 +559,16 @@ def test_the_map_tells_written_from_planned_chapters(tmp_path):
     (tmp_path / "book/splines/breakpoints.ipynb").write_text(json.dumps({"cells": cells}))
     site = Site(claim(), claim(id="S3-two"))
     site.root = tmp_path
-    soup = BeautifulSoup(landing_page.book_map(site), "html.parser")
+    soup = BeautifulSoup(landing_page.part(site, "splines"), "html.parser")
     items = soup.find_all("li")
-    assert len(items) == len(plan.chapters())
-    assert [li.a.get_text() for li in items if li.a] == ["The title"]
+    assert len(items) == len(plan.parts()["splines"].chapters)
+    assert [li.a.get_text() for li in items if li.a] == ["Breakpoints"]
+    assert "The title" in next(li for li in items if li.a).get_text(), "the heading stands beside the name"
     assert sum("planned" in li.get("class", ()) for li in items) == len(items) - 1
     assert "2 claims" in next(li for li in items if li.a).get_text()
 
 
-def test_the_map_says_how_long_a_chapter_takes_and_what_it_needs(tmp_path):
+def test_a_part_says_how_long_a_chapter_takes_and_what_it_needs(tmp_path):
     import landing_page
 
     (tmp_path / "book/splines").mkdir(parents=True)
@@ -418,7 +580,6 @@ def test_the_map_says_how_long_a_chapter_takes_and_what_it_needs(tmp_path):
     soup = BeautifulSoup(landing_page.part(site, "splines"), "html.parser")
     assert [small.get_text() for small in soup.find_all(class_="map-needs")] == ["25 minutes; you need vectors and more, numpy"]
     assert len(soup.find_all("li")) == len(plan.parts()["splines"].chapters)
-    assert not soup.find("h3")
 
 
 def test_a_front_page_shows_a_stored_figure_and_its_evidence(tmp_path):
@@ -434,9 +595,20 @@ def test_a_front_page_shows_a_stored_figure_and_its_evidence(tmp_path):
     text = shown.figure(site, "splines/breakpoints: Draw")
     assert picture in text
     assert BeautifulSoup(text, "html.parser").a["href"].endswith("breakpoints.html#cell-1")
+    assert BeautifulSoup(text, "html.parser").a.get_text() == "Breakpoints"
+    small = shown.thumb(site, "splines/breakpoints: Draw")
+    assert "data:x" in small
+    assert "figcaption" not in small
+    assert shown.thumb(site, "splines/breakpoints: Another name") == small, "or else the first"
     assert "reproduced" in shown.evidence(site, claim()["id"])
+    tried = shown.live(site, 'breakpoints {"ratio": 0.5}')
+    assert re.search(r'<summary>Try it: .{9,}</summary>\n<div data-live="breakpoints"', tried)
+    assert '"ratio": 0.5' in tried
     assert site.warnings == []
     assert shown.figure(site, "splines/breakpoints: Paint") == ""
+    still = shown.first_picture({"outputs": [{"data": {"text/html": live("breakpoints").html}}]})
+    words = BeautifulSoup(still, "html.parser").img["alt"]
+    assert re.fullmatch(r"The curve of a network of \d+ random neurons, which bends at [-\d., ]+", words), "a copy stands still"
     shown.evidence(site, "S3-two")
     shown.evidence(site, "S3-nowhere")
     assert len(site.warnings) == 3
@@ -453,6 +625,22 @@ def test_the_counts_add_up():
         [cell.get_text() for cell in row.find_all(["th", "td"])] for row in BeautifulSoup(text, "html.parser").find_all("tr")
     ]
     assert table[2] == ["statement", "3", "", "", "", "1", "", "2"]
+
+
+def test_the_title_page_counts_by_strength_in_one_line():
+    import landing_page
+
+    rows = [("reproduced", "exact"), ("corrected", "exact"), ("differs", "one setting"), ("open", None)]
+    site = Site(*(claim(id=f"S3-{i}", verdict=verdict, strength=strong) for i, (verdict, strong) in enumerate(rows)))
+    text = BeautifulSoup(landing_page.strengths(site), "html.parser")
+    assert (
+        text.p.get_text() == "3 of 4 claims have a verdict. By the strength of the evidence: 2 exact, 0 sampled, 1 one setting."
+    )
+    assert [a["href"].split("#")[-1] for a in text.find_all("a")] == [
+        "strength=exact",
+        "strength=sampled",
+        "strength=one%20setting",
+    ]
 
 
 # ---- docstrings --------------------------------------------------------------------------------------------------------
@@ -493,6 +681,42 @@ def test_the_api_lists_public_modules():
     assert "foldbook.live" in names  # a package, and what chapters call
     assert "foldnet.splines" not in names
     assert not [n for n in names if "._" in n]
+
+
+def test_the_api_page_begins_with_an_index_of_its_names():
+    index, *sections = re.split(r"^## ", api_page.write(None), flags=re.MULTILINE)
+    modules = api_page.module_names()
+    assert [section.split()[0] for section in sections] == modules
+    assert re.findall(r"^- \{py:mod\}`~([\w.]+)`: [A-Z]", index, re.MULTILINE) == modules
+    linked = re.findall(r"\{py:obj\}`~([\w.]+)`", index)
+    assert {"foldnet.nets.ReLUNet", "foldnet.geometry.regions.regions", "foldbook.claims.check"} <= set(linked)
+    assert len(linked) == len(set(linked))
+    for name in linked:
+        module, _, short = name.rpartition(".")
+        found = getattr(importlib.import_module(module), short)
+        assert found.__module__ == module
+        assert found.__doc__, "autodoc leaves out what says nothing, and the link would lead nowhere"
+
+
+def test_an_entry_says_what_is_cited_its_version_and_its_date():
+    import cite_page
+
+    release = cite_page.release(ROOT)
+    book = plan.read(ROOT / "CITATION.cff")["title"]
+    entries = {
+        "splines/breakpoints-checks": cite_page.page(ROOT, "splines/breakpoints-checks"),
+        "S3-thm-1": cite_page.verdict(ROOT, "S3-thm-1", "Of bends", "reproduced", "http://here/#S3-thm-1"),
+    }
+    for name, entry in entries.items():
+        key, fields = re.fullmatch(r"@\w+\{([\w-]+),\n(.+)\n\}", entry, re.DOTALL).groups()
+        assert key == f"foldnet{release['year']}-{name.split('/')[-1]}"
+        fields = dict(re.findall(r"^  (\w+) = \{(.+)\},$", fields, re.MULTILINE))
+        assert {k: fields[k] for k in ("year", "date", "version")} == {k: release[k] for k in ("year", "date", "version")}
+        assert fields["author"] == "{The foldnet authors}"
+        assert book in (fields.get("booktitle"), fields.get("howpublished"))
+        assert fields["url"].startswith("http")
+        assert fields["url"].endswith((f"/{name}.ipynb", f"#{name}"))
+        assert fields["title"] in (plan.titles().get(name), "S3-thm-1, Of bends: reproduced")
 
 
 # ---- the fold ----------------------------------------------------------------------------------------------------------
@@ -547,7 +771,6 @@ def test_the_sheet_of_the_title_page_is_that_of_the_live_figure():
     """The two sheets that the live figure begins with are those of the drawing: the same function of the plane."""
     import fold_figure
 
-    from foldbook.live import live
     from foldbook.sheet import line, sheet_network
 
     state, points = live("sheet").state, np.random.default_rng(0).uniform(-1, 1, (200, 2))
