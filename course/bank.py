@@ -286,13 +286,13 @@ def chain(rng):
 
 @about("boolean/optima")
 def steady(rng):
-    y = [int(k) for k in rng.choice([-1, 1], 5)]
+    y = [int(k) for k in rng.choice([-1, 1], 7)]
     y[0], y[1] = 1, -1
-    cut = int(rng.integers(2, 4))
+    cut = int(rng.integers(2, 6))
     groups = (y[:cut], y[cut:])
     loss = sum((sum((Fraction(v) - Fraction(sum(g), len(g))) ** 2 for v in g) for g in groups), start=Fraction(0))
     text = (
-        f"The targets of five points on a line are {listed(y)}. A network is constant on the first {cut} of them and"
+        f"The targets of seven points on a line are {listed(y)}. A network is constant on the first {cut} of them and"
         " constant on the"
         f" others, and these two constants are all that it can change. Which loss $\\sum_n (f(x_n) - y_n)^2$ has it"
         " at a steady state?"

@@ -23,6 +23,7 @@ from . import source
 from .errors import CourseError
 from .hand import Hand
 from .judge import Verdict
+from .roster import MADE_FOR
 
 
 class Book:
@@ -127,6 +128,7 @@ def scores(problems: source.ProblemSet, record: dict, hand: Hand) -> dict[str, f
 def rows(problems: source.ProblemSet, book: Book, hand: Hand) -> Iterator[dict]:
     """One row for each student: what each question earned, what a person must still read, and what there is to say."""
     graded = [cell for cell in problems.cells if cell.points is not None]
+    signed = any(record.get("made_for") for record in book.records.values())
     for student, record in sorted(book.records.items()):
         found = scores(problems, record, hand)
         row: dict = {"student": student}
@@ -138,6 +140,8 @@ def rows(problems: source.ProblemSet, book: Book, hand: Hand) -> Iterator[dict]:
         row["to be read"] = f"{sum(cell.points for cell in graded if found[cell.name] is None):g}"
         row["total"], row["of"] = f"{problems.total(by_tests + by_hand):g}", f"{problems.points:g}"
         row["handed in as"], row["notes"] = record["name"], "; ".join(record["notes"])
+        if signed:
+            row[MADE_FOR] = record.get("made_for", "")
         yield row
 
 

@@ -1,15 +1,14 @@
 """A class made by a script, to rehearse grading before students come: `python -m course.classroom FOLDER [--size 200]`.
 
 Writes submissions of problem set 2 and a class list into FOLDER, grades them into FOLDER/grades and compares every row of the
-table with what the script knows each submission to deserve. Most are right but for some wrong answers (distractors); the rest
-are of the kinds of the zoo: careless, untidy, hostile, no notebooks at all. The same seed gives the same class, and the same
-command goes on where it was stopped.
+table, and the points of everyone on the list, with what the script knows each submission to deserve. Most are right but for some
+wrong answers (distractors); the rest are of the kinds of the zoo: careless, untidy, hostile, no notebooks at all. The same seed
+gives the same class, and the same command goes on where it was stopped.
 """
 
 from __future__ import annotations
 
 import argparse
-import csv
 import functools
 import json
 import random
@@ -19,11 +18,14 @@ from pathlib import Path
 
 from foldbook import exercises
 
-from . import answers, book, grade, judge, numbers, rehearse, source, zoo
+from . import answers, book, export, grade, judge, numbers, rehearse, source, zoo
 from .kernel import Limits
+from .roster import read_table
 
 COMMON = ("partly", "empty", "no_metadata", "untidy", "raises")
 RARE = ("endless", "leaves", "greedy", "overwrites", "equal_to_all", "spies", "strikes", "garbage", "not_cells")
+RARE += ("from_colab", "heavy", "crowd", "forged", "other_set")
+ROOM = len(RARE) + 10  # from here on there are names of all kinds
 SAID = "deserved.csv"
 
 
@@ -81,13 +83,16 @@ def costs(problems: source.ProblemSet, names: dict, wrong: source.Cell) -> dict[
 
 @dataclass
 class Seat:
-    """A student of the class: the file, under the name it is handed in with, and what it deserves."""
+    """A student of the class: the file, under the name it is handed in with, and what it deserves; the student's id, and nothing
+    where a later file of the same student counts."""
 
     name: str
     content: bytes
     points: float
     to_read: float
     notes: tuple[str, ...] = ()
+    never: tuple[str, ...] = ()
+    key: str = ""
 
 
 @functools.cache
@@ -106,7 +111,7 @@ def seats(size: int, seed: int) -> list[Seat]:
         if number < len(RARE) or number % 4 == 0:
             kind = RARE[number] if number < len(RARE) else chance.choice(COMMON)
             made = zoo.ZOO[kind](problems, release)
-            seat = Seat(file, made.text.encode(), made.points, made.to_read, made.notes)
+            seat = Seat(file, made.text.encode(), made.points, made.to_read, made.notes, made.never)
         else:
             mistakes = picked(wrong, chance)
             changed = {cell.loses[0]: cell.source for cell, _ in mistakes}
@@ -120,9 +125,20 @@ def seats(size: int, seed: int) -> list[Seat]:
     for seat, form in zip((s for s in found[len(RARE) :] if s.points), (in_utf16, as_text, as_script, packed)):
         form(seat)
     for number, seat in enumerate(found):
+        seat.key = seat.name.partition(".")[0]
         if number % 2 and seat.name.endswith(".ipynb"):
-            seat.name = f"Student {number:03}_{1000 + number}_assignsubmission_file_"
+            seat.key = str(1000 + number)
+            seat.name = f"Student {number:03}_{seat.key}_assignsubmission_file_"
+    if size >= ROOM:
+        named(*found[-3:])
     return found
+
+
+def named(early: Seat, late: Seat, dot: Seat) -> None:
+    """Two files of one student as Canvas names them, the later one with another's id in it; and a name with a dot before it."""
+    early.name, late.name = "surnamename_2000_90000_ps2.ipynb", "surnamename_LATE_2000_90001_ps2 1001-1.ipynb"
+    early.key, late.key, dot.key = "", "2000", "s-dot"
+    dot.name = ".s-dot.ipynb"
 
 
 def picked(wrong: list[tuple], chance: random.Random) -> list[tuple]:
@@ -158,23 +174,22 @@ def make_class(folder: Path, size: int = 200, seed: int = 1) -> None:
     found = seats(size, seed)
     for seat in found:
         place = folder / "submissions" / seat.name
-        path = place if "." in seat.name else place / "ps2.ipynb"
+        path = place / "ps2.ipynb" if seat.name.endswith("_") else place
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(seat.content)
-    ids = [seat.name.split("_")[1] if "_" in seat.name else seat.name.partition(".")[0] for seat in found]
-    listed = [{"name": f"Student {number:03}", "id": key} for number, key in enumerate(ids)]
+    listed = [{"name": f"Student {number:03}", "id": seat.key} for number, seat in enumerate(found) if seat.key]
     book.write(folder / "roster.csv", book.table(listed))
-    columns = ("handed in as", "by tests", "to be read", "notes")
-    said = [dict(zip(columns, (s.name, f"{s.points:g}", f"{s.to_read:g}", json.dumps(s.notes)))) for s in found]
+    said = [
+        {"handed in as": s.name, "id": s.key, "by tests": f"{s.points:g}", "to be read": f"{s.to_read:g}"}
+        | {"notes": json.dumps(s.notes), "never": json.dumps(s.never)}
+        for s in found
+    ]
     book.write(folder / SAID, book.table(said))  # last: what is there is whole
 
 
 def differences(folder: Path) -> list[str]:
     """Where the table does not say what a submission deserves; nothing where every row is as it should be."""
-    with (folder / SAID).open(newline="", encoding="utf-8-sig") as file:
-        deserved = {line["handed in as"]: line for line in csv.DictReader(file)}
-    with (folder / "grades/grades.csv").open(newline="", encoding="utf-8-sig") as file:
-        found = {row["handed in as"]: row for row in csv.DictReader(file)}
+    deserved, found = ({line["handed in as"]: line for line in read_table(folder / name)} for name in (SAID, "grades/grades.csv"))
     wrong = [f"{name}: not handed in, and in the table" for name in found.keys() - deserved.keys()]
     for name, line in deserved.items():
         row = found.get(name)
@@ -187,6 +202,18 @@ def differences(folder: Path) -> list[str]:
             wrong.append(f"{name}: {row['to be read']} points to be read, not {line['to be read']}")
         unsaid = [note for note in json.loads(line["notes"]) if note not in row["notes"]]
         wrong += [f"{name}: no note says {note!r}, but {row['notes']!r}" for note in unsaid]
+        wrong += [f"{name}: a note says {word!r}: {row['notes']!r}" for word in json.loads(line["never"]) if word in row["notes"]]
+    return wrong
+
+
+def astray(folder: Path) -> list[str]:
+    """Who on the class list got other points than their own file deserves, and for whom it is said that a file is not clear."""
+    deserved = {line["id"]: line for line in read_table(folder / SAID) if line["id"]}
+    lines = read_table(folder / "grades/grades-by-roster.csv")
+    wrong = [f"{line['id']}: not on the list" for line in lines if line["id"] not in deserved]
+    for line in lines:
+        if line["by tests"] != (due := deserved.get(line["id"], line)["by tests"]):
+            wrong.append(f"{line['id']} got {line['by tests'] or 'no'} points by tests, deserves {due} ({line['notes']})")
     return wrong
 
 
@@ -207,7 +234,9 @@ def main(argv: list[str] | None = None) -> int:
     command = ("ps2", folder / "submissions", *out, "--jobs", arguments.jobs, "--shield", arguments.shield)
     if grade.main([str(word) for word in command]):
         return 1
-    wrong = differences(folder)
+    said = export.export(source.read("ps2"), folder / "grades", "roster", folder / "roster.csv")
+    nobodys = [sentence for sentence in said if sentence.startswith("nobody on the roster")]
+    wrong = differences(folder) + astray(folder) + nobodys
     records = book.Book(folder / "grades").records.values()
     took = sum(record.get("processor", 0) for record in records) / 60
     said = "every row is as deserved" if not wrong else f"{len(wrong)} differences from what is deserved"

@@ -11,6 +11,7 @@ from pathlib import Path
 from .errors import CourseError
 
 LARGEST = 300_000_000  # bytes of a submitted file, outputs included
+LONGEST = 200  # bytes of a name here: what is made of it must still be a file's name
 NOTEBOOKS = (".ipynb", ".ipynb.txt", ".ipynb.json")
 NO_NOTEBOOKS = {
     **{".py": "a script", ".html": "a printed page", ".pdf": "a printed page", ".docx": "a text document", ".md": "a text"},
@@ -21,7 +22,8 @@ LEFT_BY_SYSTEMS = (".DS_Store", ".git", ".ipynb_checkpoints", "__MACOSX")
 
 @dataclass
 class Handed:
-    """One student's submission: the name as it was handed in, the name here, the file, and what there is to say about it."""
+    """One student's submission: the name as it was handed in, the name here, the file, what there is to say about it, and whom
+    its notebook was made for, where each has their own."""
 
     name: str
     path: Path | None
@@ -29,6 +31,7 @@ class Handed:
     notes: list[str] = field(default_factory=list)
     digest: str = ""
     seed: int | None = None
+    made_for: str = ""
 
 
 def collect(folder: Path, name: str, known: dict[str, str] | None = None) -> tuple[list[Handed], list[str]]:
@@ -75,7 +78,8 @@ def kind(name: str) -> str:
 def called(name: str, taken: dict[str, str]) -> str:
     """A name for a student that is a file's name everywhere, and nobody else's."""
     stem = name[: len(name) - len(kind(name))] or name
-    plain = re.sub(r"[^\w.@-]", "_", unicodedata.normalize("NFC", stem)).strip(".-")[:80] or "nameless"
+    plain = re.sub(r"[^\w.@-]", "_", unicodedata.normalize("NFC", stem)).strip(".-")[:80]
+    plain = plain.encode()[:LONGEST].decode(errors="ignore") or "nameless"
     if taken.get(alike(plain), name) == name:
         return plain
     return f"{plain}-{hashlib.sha256(name.encode('utf-8', 'surrogateescape')).hexdigest()[:6]}"

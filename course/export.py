@@ -29,7 +29,7 @@ from . import make, source
 from .book import Book, harmless, rows, scores, shown, write
 from .errors import CourseError
 from .hand import Hand
-from .roster import KEYS, MOODLE, claimed, columns, doubled, order, read_table, word_in, written_as
+from .roster import KEYS, MOODLE, claimed, columns, doubled, latest, order, read_table, word_in, written_as
 
 CONFIG = '''"""Submissions were run and judged elsewhere: nbgrader only enters what their notebooks say."""
 c = get_config()
@@ -60,10 +60,13 @@ def as_csv(lines: list[dict]) -> str:
 
 def for_roster(out: Path, found: list[dict], roster: list[dict]) -> list[str]:
     claims, left = claimed(roster, found)
-    lines, said = [], doubled(claims)
+    lines, said = [], doubled(rows for _, rows in claims)
     for line, theirs in claims:
-        given = {key: theirs[-1][key] if theirs else "" for key in GIVEN}
-        if not theirs:
+        counts = latest(theirs)
+        given = {key: counts[key] if counts else "" for key in GIVEN}
+        if theirs and not counts:
+            given["notes"] = f"not clear which counts: {', '.join(r['handed in as'] for r in theirs)}"
+        elif not theirs:
             perhaps = [r["handed in as"] for r in left if any(word_in(line[k], r["handed in as"]) for k in columns(line, KEYS))]
             unclear = {"notes": f"not clear whose: {', '.join(perhaps)}"}
             given |= unclear if perhaps else {"total": "0", "notes": "nothing was handed in"}
@@ -79,22 +82,28 @@ def for_moodle(out: Path, found: list[dict], of: float, sheet: Path | None, colu
     """
     lines = read_table(sheet) if sheet else []
     identifier, grade, most = moodle_columns(lines, column)
-    rows = {m["id"]: row for row in sorted(found, key=order) if (m := MOODLE.match(row["handed in as"]))}
+    theirs: dict[str, list[dict]] = {}
+    for row in sorted(found, key=order):
+        if folder := MOODLE.match(row["handed in as"]):
+            theirs.setdefault(folder["id"], []).append(row)
     odd = [row["handed in as"] for row in found if not MOODLE.match(row["handed in as"])]
     said = [f"{name} is no folder of Moodle's: download all submissions with folders" for name in odd]
+    said += doubled(theirs.values())
+    counting = {number: row for number, rows in theirs.items() if (row := latest(rows))}
     for line in lines:
-        row = rows.pop(re.search(r"\d+$", line[identifier])[0], None)
-        line[grade] = row["total"] if row else line[grade]
+        number = re.search(r"\d+$", line[identifier])[0]
+        if theirs.pop(number, None) and number in counting:
+            line[grade] = counting[number]["total"]
         if most and float(line[most].replace(",", ".")) != of:
             said.append(f"Moodle's highest grade is {line[most]}, and this set has {of:g} points: change it there")
             most = None
-    said += [f"the worksheet has no line for {row['handed in as']}" for row in rows.values()]
+    said += [f"the worksheet has no line for {row['handed in as']}" for rows in theirs.values() for row in rows]
     write(out / "moodle.csv", written_as(sheet, lines))
     with zipfile.ZipFile(out / "moodle-feedback.zip", "w", zipfile.ZIP_DEFLATED) as packed:
-        for row in found:
+        for number, row in counting.items():
             page, folder = out / "feedback" / f"{row['student']}.html", MOODLE.match(row["handed in as"])
-            if folder and page.is_file():
-                packed.write(page, f"{folder['name']}_{folder['id']}_assignsubmission_file_/{page.name}")
+            if page.is_file():
+                packed.write(page, f"{folder['name']}_{number}_assignsubmission_file_/{page.name}")
     return said
 
 
@@ -117,17 +126,21 @@ def moodle_columns(lines: list[dict], column: str | None) -> tuple[str, str, str
     return numbered[0], column, None
 
 
-def for_canvas(out: Path, found: list[dict], book: Path | None, column: str | None) -> list[str]:
+def for_canvas(out: Path, found: list[dict], of: float, book: Path | None, column: str | None) -> list[str]:
     """The grade book as Canvas exported it, with the points of this set in the column of its assignment."""
     roster = read_table(book)
-    if not column or not roster or column not in roster[0]:
-        names = ", ".join(key for key in roster[0] if re.search(r"\(\d+\)$", key or "")) if roster else ""
-        raise CourseError(f"which column is this set's? Say COLUMN='...'; the file has {names or 'no assignment'}")
-    claims, left = claimed([line for line in roster if (line.get("ID") or "").strip()], found)
+    names = [key for key in (roster[0] if roster else ()) if re.search(r"\(\d+\)$", key)]
+    if column not in names:
+        raise CourseError(f"which column is this set's? Say COLUMN='...'; the file has {', '.join(names) or 'no assignment'}")
+    claims, left = claimed([line for line in roster if line.get("ID", "").strip()], found)
+    said = doubled(rows for _, rows in claims)
+    for line in roster:
+        if "Points Possible" in next(iter(line.values())) and line[column] not in ("", f"{of:g}", f"{of:.1f}", f"{of:.2f}"):
+            said.append(f"Canvas' points are {line[column]}, and this set has {of:g}: change it there")
     for line, theirs in claims:
-        line[column] = theirs[-1]["total"] if theirs else line[column]
+        line[column] = counts["total"] if (counts := latest(theirs)) else line[column]
     write(out / "canvas.csv", written_as(book, roster))
-    return doubled(claims) + [f"nobody in the grade book has handed in {row['handed in as']}" for row in left]
+    return said + [f"nobody in the grade book has handed in {row['handed in as']}" for row in left]
 
 
 def for_zip(out: Path) -> list[str]:
@@ -177,7 +190,7 @@ def export(problems: source.ProblemSet, out: Path, what: str, roster: Path | Non
     if what == "moodle":
         return said + for_moodle(out, found, problems.points, roster, column)
     if what == "canvas":
-        return said + for_canvas(out, found, roster, column)
+        return said + for_canvas(out, found, problems.points, roster, column)
     return said + (for_zip(out) if what == "zip" else for_nbgrader(out, problems, book, hand))
 
 
@@ -189,7 +202,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--column", help="the column of the assignment's grade in the file of Canvas or Moodle")
     parser.add_argument("--out", type=Path, help="where the grades are (default _grades/SET)")
     arguments = parser.parse_args(argv)
-    out = (arguments.out or source.ROOT / "_grades" / arguments.set).resolve()
+    out = (arguments.out or source.HOME / "_grades" / arguments.set).resolve()
     try:
         for sentence in export(source.read(arguments.set), out, arguments.what, arguments.roster, arguments.column):
             print(f"note: {shown(sentence)}", file=sys.stderr)

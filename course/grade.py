@@ -27,16 +27,17 @@ import psutil
 
 from . import group, make, pages, restore, roster, shield, source, variants
 from .book import Book, keep, locked, rows, shown, table, texts, write
+from .carry import carried
 from .collect import LARGEST, Handed, collect, digest
 from .errors import CourseError
 from .hand import Hand
-from .judge import carried, judge
-from .kernel import Limits, remove
+from .judge import judge
+from .kernel import PYTHON, SYSTEM, Limits, remove
 from .line import Stopwatch, waiting
 from .pulse import Pulse
 from .submission import MOST_ENDS, Step, Submission
 
-ROOT = source.ROOT
+HOME = source.HOME
 JUDGE = 6000  # megabytes that the judge itself may take
 SCRATCH = "scratch"
 AGAIN = "the next make grade tries it again"
@@ -90,11 +91,10 @@ def run(problems: source.ProblemSet, folder: Path, book: Book, limits: Limits, j
         print(f"note: left alone, as they are no submissions: {', '.join(map(shown, others[:10]))}", file=sys.stderr)
     clear(book.folder)  # what a run that was killed left behind
     scratch = Path(tempfile.mkdtemp(prefix=f"{SCRATCH}-", dir=book.folder))  # a new name: its `rm` may live on, and be late
-    release, seeds = make.release(problems), variants.seeds(book.folder, handed)
+    release = make.release(problems)
+    variants.recognise(book.folder, handed)
     for one in handed:
-        one.digest, one.seed = digest(one.path), seeds.get(one.student)
-        if seeds and one.seed is None:
-            one.notes.append(f"nobody in {variants.LIST} has this name: judged by the numbers of the book")
+        one.digest = digest(one.path)
     base = signed(problems, limits)
     rules = {one.student: base if one.seed is None else f"{base}-{one.seed}" for one in handed}
     todo = [one for one in handed if again or not current(book.records.get(one.student), one, rules[one.student])]
@@ -148,6 +148,8 @@ def put_down(pid: int) -> None:
 
 def allowed(limits: Limits) -> None:
     """Refuse to run untrusted files where the walls are not all there, unless told to."""
+    if limits.shield != "off" and any(source.SOURCES.is_relative_to(shown) for shown in (*SYSTEM, *PYTHON)):
+        raise CourseError(f"every submission can read the solutions in {source.SOURCES}: put the course elsewhere")
     lacking = shield.missing()
     if not bounded():  # found out once, and known to all that is forked
         lacking.append(
@@ -161,7 +163,7 @@ def allowed(limits: Limits) -> None:
             + "\nGrade on another machine; or say SHIELD=basic to go on with what there is, if you know your students;"
             " or SHIELD=off to run them like your own programs"
         )
-    if limits.shield == "basic" and not shield.version():
+    if limits.shield == "basic" and not (shield.bubblewrap() or shield.version()):
         raise CourseError("there is no Landlock here (Linux 5.13 has it): SHIELD=off runs submissions like your own programs")
     for sentence in lacking:
         print(f"note: {sentence}", file=sys.stderr)
@@ -192,6 +194,7 @@ def nothing(handed: Handed, rules: str, notes: list[str], release: nbformat.Note
     """The record of a submission of which nothing counts."""
     return {
         **{"student": handed.student, "name": handed.name, "digest": handed.digest, "rules": rules, "seed": handed.seed},
+        "made_for": handed.made_for,
         **{"notes": [*handed.notes, *notes], "cells": cells_of(release), "outputs": {}, "verdicts": {}, "seconds": 0.0},
     }
 
@@ -244,7 +247,6 @@ def examined(problems, handed: Handed, release, limits: Limits, rules: str, scra
             raise restore.Unreadable(f"the file has more than {LARGEST // 10**6} MB")
         text = restore.decoded(handed.path.read_bytes())
         notebook, notes = restore.restore(problems, text, release)
-        notes += restore.another(problems, text)
     except restore.Unreadable as error:
         return nothing(handed, rules, [str(error)], release)
     except OSError as error:
@@ -291,7 +293,7 @@ def main(argv: list[str] | None = None) -> int:
     limits = Limits(shield={"on": "full"}.get(arguments.shield, arguments.shield))
     if arguments.seconds:
         limits = replace(limits, cells=arguments.seconds, cell=min(limits.cell, arguments.seconds))
-    out = (arguments.out or ROOT / "_grades" / arguments.set).resolve()
+    out = (arguments.out or HOME / "_grades" / arguments.set).resolve()
     folder = arguments.submissions and arguments.submissions.expanduser()
     try:
         if arguments.roster:
@@ -306,7 +308,7 @@ def main(argv: list[str] | None = None) -> int:
         print(f"{row['student']:<{wide}}  {row['total']:>5} of {row['of']}  {row['to be read']:>4} to be read  {said}")
     print(f"the table: {out / 'grades.csv'}\nthe feedback: {out / 'feedback'}")
     if any(row["to be read"] != "0" for row in found):
-        ours = out == (ROOT / "_grades" / arguments.set).resolve()
+        ours = HOME == source.ROOT and out == (HOME / "_grades" / arguments.set).resolve()
         desk = f"make read SET={arguments.set}" if ours else f"python -m course.reading {arguments.set} --out {out}"
         print(f"texts to be read: {desk}, or write scores into {out / 'by_hand.csv'} and grade again")
     return 0

@@ -86,6 +86,19 @@ class Hand:
                 entry.score = None
             entry.text = cell["sign"]
 
+    def take(self, other: Hand) -> list[str]:
+        """Enter what another copy has and this one has not; a sentence for each score on which they differ: ours stays."""
+        said = []
+        for (student, answer), theirs in sorted(other.entries.items()):
+            ours = self.entries.setdefault((student, answer), theirs)
+            if theirs.score is None or ours is theirs:
+                continue
+            if ours.score is None:
+                self.entries[student, answer] = theirs
+            elif (ours.score, ours.text) != (theirs.score, theirs.text):
+                said.append(f"{answer} by {student} has {theirs.score:g} there and {ours.score:g} here, which stays")
+        return said
+
     def strangers(self, wanted: set[tuple[str, str]]) -> list[str]:
         """A sentence for each score that belongs to no text that was handed in, with whose it may be."""
         said = []

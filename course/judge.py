@@ -11,10 +11,13 @@ from __future__ import annotations
 import ast
 import builtins
 import contextlib
+import functools
 import io
 import math
+import re
 import signal
 from dataclasses import dataclass
+from unittest.mock import patch
 
 import numpy as np
 
@@ -134,7 +137,11 @@ def private(test: source.Cell, names: dict, submission: Submission) -> Verdict:
     groups = list(cases(test))
     names["__case__"] = case
     try:
-        with limited(seconds, submission, test.name), contextlib.redirect_stdout(io.StringIO()):
+        with (
+            limited(seconds, submission, test.name),
+            contextlib.redirect_stdout(io.StringIO()),
+            patch.object(np, "allclose", functools.partial(close, np.allclose)),
+        ):
             for counts, statement in groups:
                 rounds: list[bool] = []
                 try:
@@ -154,6 +161,11 @@ def private(test: source.Cell, names: dict, submission: Submission) -> Verdict:
         return Verdict(True, "correct", 1.0)
     line, number = (lines or [("a hidden test fails", 0)])[0]
     return Verdict(False, f"{line} (case {number} of {len(asked)})" if number and len(asked) > 1 else line, share)
+
+
+def close(allclose, a, b, *args, **kwargs) -> bool:
+    """numpy's comparison, but nothing at all is not close to something: of no numbers, all are close."""
+    return (np.size(a) == 0) == (np.size(b) == 0) and allclose(a, b, *args, **kwargs)
 
 
 def why(error: BaseException) -> str:
@@ -185,12 +197,48 @@ class Failed(Exception):
 def must_be_correct(verdict):
     """A self-check that raises its line where that does not say correct."""
 
-    def check(*args, **kwargs):
-        line = verdict(*args, **kwargs)
+    def check(answer, *args, **kwargs):
+        given: list = []
+        line = verdict(noted(answer, given) if callable(answer) else answer, *args, **kwargs)
         if not line.startswith("correct"):
-            raise Failed(line)
+            raise Failed(line + (in_full(line, answer, given, *args, **kwargs) if given else ""))
 
     return check
+
+
+def noted(answer, given: list):
+    """The same function, whose values are written down."""
+
+    @functools.wraps(answer)
+    def asked(*args):
+        given.append(answer(*args))
+        return given[-1]
+
+    return asked
+
+
+def in_full(line: str, answer, given: list, cases, tol: float = 1e-6, **_) -> str:
+    """The case that the line of a self-check shows, with small arrays in full: the line itself has `…` and `...` for them."""
+    for (arguments, expected), value in zip(() if callable(cases) else cases, given):
+        if exercises.verdict(functools.wraps(answer)(lambda *_, value=value: value), [(arguments, expected)], tol) == line:
+            told = [whole(v) for v in (*arguments, value, *(() if callable(expected) else (expected,)))]
+            if not all(told) or not any(text.startswith(("[", "(")) for text in told):
+                return ""
+            wanted = "" if callable(expected) else f"; {told[-1]} is right"
+            return f". In full: of {', '.join(told[: len(arguments)]) or 'nothing'} it makes {told[len(arguments)]}{wanted}"
+    return ""
+
+
+def whole(value) -> str:
+    """A number, a text or a small array as one would type it; nothing where it is anything else, or too long to be read."""
+    if value is None:
+        return ""
+    try:
+        text = repr(value) if isinstance(value, (str, bool)) else repr(np.round(np.asarray(value, dtype=float), 6).tolist())
+    except (TypeError, ValueError):
+        text = repr(value) if isinstance(value, (list, tuple)) else ""
+    text = re.sub(r"(?<=\d)\.0\b", "", text)
+    return text if len(text) <= 200 else ""
 
 
 def given(problems: source.ProblemSet, asked: set[str]) -> dict:
@@ -271,54 +319,15 @@ def limited(seconds: float, submission: Submission, name: str):
         signal.signal(signal.SIGALRM, before)
 
 
-# ---- what follows from an earlier mistake ---------------------------------------------------------------------------------
+# ---- cells ----------------------------------------------------------------------------------------------------------------
 
 
-def follow_on(problems: source.ProblemSet, steps: list[Step], verdicts: dict[str, Verdict]) -> dict[frozenset[str], set[str]]:
-    """The tests that may fail because of earlier answers alone, by these answers: they fail too, and what is asked uses them."""
-    defines = {cell.name: set(cell.defines) for cell in problems.of("answer") if cell.code}
-    uses = {step.key: names_in(step.source) for step in steps if step.key in defines}
-    asks = {test.name: {a for a in defines if defines[a] & names_in(test.source)} for test in problems.tests}
-    failed = {answer for test, those in asks.items() if not verdicts[test].passed for answer in those}
-    found: dict[frozenset[str], set[str]] = {}
-    for test, those in asks.items():
-        reached, left = set(those), list(those)
-        while left:
-            used = uses.get(left.pop(), set())
-            more = {answer for answer in defines if defines[answer] & used} - reached
-            reached |= more
-            left += more
-        if not verdicts[test].passed and (blamed := frozenset((reached - those) & failed)):
-            found.setdefault(blamed, set()).add(test)
-    return found
-
-
-def names_in(code: str) -> set[str]:
+def names_in(code: str, use: type[ast.expr_context] = ast.expr_context) -> set[str]:
+    """The names in code, or those that it reads (`ast.Load`); all its words where it does not parse."""
     try:
-        return {node.id for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Name)}
+        return {node.id for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Name) and isinstance(node.ctx, use)}
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return set()
-
-
-def carried(problems: source.ProblemSet, steps: list[Step], verdicts: dict[str, Verdict], run) -> dict[str, Verdict]:
-    """Verdicts in which a mistake costs its own points alone: what uses a wrong answer is judged with ours in its place.
-
-    `run(steps)` gives a submission that has run. Nothing that it says is shown: it has seen our answers.
-    """
-    ours, made = {cell.name: cell.source for cell in problems.of("answer")}, dict(verdicts)
-    for blamed, tests in follow_on(problems, steps, verdicts).items():
-        submission = run([Step(s.key, ours[s.key] if s.key in blamed else s.source, s.test) for s in steps])
-        try:
-            again = judge(problems, submission, only=tests)
-        finally:
-            submission.close()
-        for test, verdict in again.items():
-            if verdict.share > verdicts[test].share:
-                said = "correct" if verdict.passed else verdicts[test].line
-                made[test] = Verdict(
-                    verdict.passed, f"{said} (carried: judged with our {', '.join(sorted(blamed))})", verdict.share
-                )
-    return made
+        return set(re.findall(r"[^\W\d]\w*", code))
 
 
 def steps_of(problems: source.ProblemSet, changed: dict[str, str] | None = None) -> list[Step]:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import functools
+import importlib.util
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -20,8 +23,8 @@ import psutil
 
 from . import answers, group, shield
 from .line import Ended, Line, Silent
+from .source import ROOT
 
-ROOT = Path(__file__).resolve().parents[1]
 SYSTEM = ("/usr", "/lib", "/lib64", "/bin", "/etc/ld.so.cache", "/etc/fonts", "/etc/localtime", "/sys/devices/system/cpu")
 PYTHON = (sys.prefix, sys.base_prefix, *(p for p in sys.path if Path(p).name in ("site-packages", "dist-packages")))
 PROCESS = ("/proc/cpuinfo", "/proc/meminfo", "/proc/stat", "/dev/urandom", "/dev/random", "/dev/zero")
@@ -93,7 +96,7 @@ class Kernel:
             "folder": str(home / "work"),
             "read": [*read, str(library), str(self.home / "fonts")],
             "write": [str(home), "/dev/null"],
-            "memory": self.limits.memory,
+            "memory": self.limits.memory + before(),
             "file": self.limits.disk,
             "tasks": self.limits.tasks,
             "seconds": int(self.limits.cells + 10 * self.limits.test),
@@ -335,6 +338,26 @@ class Kernel:
     def waited(self) -> float:
         """Seconds that no limit counts: a process of the submission was ready and had to wait for a processor."""
         return sum(line.waited for line in (self.line, *self.photos))
+
+
+@functools.cache
+def before() -> int:
+    """Megabytes that the system counts as data of a process that has torch, before an answer takes any; 0 but for CUDA builds.
+
+    Their libraries map some hundred or thousand that nobody touches. The limit for a process is beyond that; what is touched is
+    counted by the watcher, which knows nothing of this.
+    """
+    found = importlib.util.find_spec("torch")
+    build = Path(found.origin).with_name("version.py") if found and found.origin else None
+    with_cuda = build and build.is_file() and re.search(r"^cuda\b[^=]*= ['\"]", build.read_text(encoding="utf-8"), re.MULTILINE)
+    return data("import torch._dynamo") if with_cuda else 0
+
+
+def data(code: str) -> int:
+    """Megabytes of data of a fresh process that has run this, as the system counts them; 0 where it could not run it."""
+    asked = f"{code}\nprint(next(line.split()[1] for line in open('/proc/self/status') if line.startswith('VmData')))"
+    done = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True)
+    return int(done.stdout.split()[-1]) // 1024 if done.returncode == 0 else 0
 
 
 def existing(pid: int) -> psutil.Process | None:

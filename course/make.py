@@ -56,10 +56,10 @@ def without_outputs(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
     return notebook
 
 
-def make(name: str, root: Path, check: bool) -> str:
+def make(name: str, check: bool) -> str:
     """Make one student version, or compare it with the stored one; a line that says what came of it."""
-    problems = source.read(name, root / "course" / "sets")
-    target = root / "book" / "assignments" / f"{name}.ipynb"
+    problems = source.read(name)
+    target = ROOT / "book" / "assignments" / f"{name}.ipynb"
     made = release(problems)
     if check:
         compare(problems, made, target)
@@ -70,7 +70,7 @@ def make(name: str, root: Path, check: bool) -> str:
         run = notebooks.execute(fresh, folder=target.parent if target.parent.is_dir() else None)
     target.parent.mkdir(exist_ok=True)
     changed = notebooks.write(target, run)
-    return f"{name}: {problems.points:g} points, " + (f"{target.relative_to(root)} written" if changed else "unchanged")
+    return f"{name}: {problems.points:g} points, " + (f"{target.relative_to(ROOT)} written" if changed else "unchanged")
 
 
 def compare(problems: source.ProblemSet, made: nbformat.NotebookNode, target: Path) -> None:
@@ -83,15 +83,15 @@ def compare(problems: source.ProblemSet, made: nbformat.NotebookNode, target: Pa
         raise CourseError(f"book/assignments/{target.name} holds a secret: {found[0]!r}")
 
 
-def main(argv: list[str] | None = None, root: Path = ROOT) -> int:
+def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Make the student versions of the problem sets.")
     parser.add_argument("set", nargs="*", help="as ps2; without one, all")
     parser.add_argument("--check", action="store_true", help="write nothing; see that the stored ones are right")
     arguments = parser.parse_args(argv)
     failed = False
-    for name in arguments.set or source.names(root / "course" / "sets"):
+    for name in arguments.set or source.names():
         try:
-            print(make(name, root, arguments.check), flush=True)
+            print(make(name, arguments.check), flush=True)
         except (CourseError, source.SourceError, notebooks.CellFailed) as error:
             print(f"assignments: {error}", file=sys.stderr)
             failed = True

@@ -307,13 +307,11 @@ def made_from(problems: source.ProblemSet, record: dict, hand: Hand, name: str) 
     return hashlib.sha256(json.dumps([VERSION, record, entries, cells, name], sort_keys=True).encode()).hexdigest()[:32]
 
 
-def write_pages(problems: source.ProblemSet, book: Book, hand: Hand, names: dict[str, str] | None = None, only=None) -> list[str]:
+def write_pages(problems: source.ProblemSet, book: Book, hand: Hand, names: dict[str, str] | None = None) -> list[str]:
     """Write the pages that are not up to date; what could not be written, each a sentence. No points depend on it."""
     folder, failed = book.folder / "feedback", []
     folder.mkdir(parents=True, exist_ok=True)
     for student, record in book.records.items():
-        if only is not None and student not in only:
-            continue
         path, name = folder / f"{student}.html", (names or {}).get(student, "")
         try:
             if made_from(problems, record, hand, name) not in head(path):

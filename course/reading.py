@@ -1,16 +1,23 @@
 """Read the texts of a class, question by question: `python -m course.reading SET`, then open the address that it prints.
 
-One answer at a time, beside it the rubric and a field for the score; keys go on, and every score is in by_hand.csv at once. The
-page is served to this machine alone, at an address nobody can guess, and what students wrote runs nothing in it.
+One answer at a time, beside it the question, the rubric with a tick for each of its points, and a field for the score; keys go
+on, and every score is in by_hand.csv at once. Texts that are equal to the letter are read once. The page is served to this
+machine alone, at an address nobody can guess, and what students wrote runs nothing in it.
+
+For a team: `--shard 2/3` shows the second third of the texts, `--blind` no names, and `--merge hers.csv his.csv` puts together
+what several people entered.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import html
 import json
+import re
 import secrets
 import sys
+from collections import Counter
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Lock
@@ -49,36 +56,93 @@ document.addEventListener('keydown', event => {
   if (event.key === 'p' || event.key === 'ArrowLeft') { event.preventDefault(); leave('previous'); }
   if (event.key === 'c') { event.preventDefault(); comment.focus(); }
 });
+const ticks = [...document.querySelectorAll('input[type=checkbox]')];
+for (const tick of ticks) tick.addEventListener('change', () => {
+  score.value = ticks.reduce((sum, one) => sum + one.checked * one.value, 0);
+  score.dispatchEvent(new Event('change'));
+});
+for (const button of document.querySelectorAll('#bank button')) button.addEventListener('click', () => {
+  comment.value = [comment.value.trim(), button.textContent].filter(Boolean).join(' ');
+  comment.dispatchEvent(new Event('change'));
+});
 score.focus();
 score.select();
 """
 STYLE = (
     pages.STYLE
     + """
-body{max-width:none;margin:1rem}main{display:grid;grid-template-columns:1fr 1fr 16rem;gap:1rem;align-items:start}
+body{max-width:none;margin:1rem}main{display:grid;grid-template-columns:1fr 1fr 19rem;gap:1rem;align-items:start}
+#bank button{font:inherit;display:block;width:100%;text-align:left;margin:.2rem 0}.ticks label{display:block;margin:.3rem 0}
 main>*{border:1px solid #ccc;padding:0 1rem 1rem;max-height:85vh;overflow:auto}
-input,textarea{font:inherit;width:100%;box-sizing:border-box}
+#score,textarea{font:inherit;width:100%;box-sizing:border-box}
 h2{overflow-wrap:anywhere}nav a{margin-right:1rem}.bad{color:#b00020}
 """
 )
 
 
-class Desk:
-    """The texts of a class in the order in which they are read: by question, then by student."""
+RUBRIC = re.compile(r"(\d(?:\.5)?) (?:points? )?for (.+?)(?=; (?:and )?\d(?:\.5)? (?:points? )?for |\.(?: |$))", re.DOTALL)
+HINTS = re.compile(r"<details>.*?</details>\s*", re.DOTALL)
 
-    def __init__(self, problems: source.ProblemSet, out: Path):
-        self.problems, self.out, self.lock = problems, out, Lock()
+
+def ticks(cell: source.Cell) -> list[tuple[float, str]]:
+    """The points of a rubric, each with what it is for; none where they do not add up to what the answer is worth."""
+    rubric = cell.source.partition("**Rubric.**")[2].split("\n\n")[0]
+    found = [(float(points), " ".join(words.split())) for points, words in RUBRIC.findall(rubric)]
+    while found and sum(points for points, _ in found) > cell.points:  # what comes after the points themselves
+        found.pop()
+    return found if sum(points for points, _ in found) == cell.points else []
+
+
+def question(problems: source.ProblemSet, name: str) -> str:
+    """What was asked, from the heading of the question to the answer, without hints."""
+    found: list[str] = []
+    for cell in problems.cells:
+        if cell.name == name:
+            break
+        if cell.kind == "text":
+            found = [] if source.QUESTION.search(cell.source) else found
+            found.append(HINTS.sub("", cell.source))
+    return "\n\n".join(found)
+
+
+class Desk:
+    """The texts of a class in the order in which they are read: by question, then by student.
+
+    Texts of one answer that are equal stand together, under the first who wrote them. Of several shards one is read here; who is
+    `blind` sees signs instead of names, in an order that no list has.
+    """
+
+    def __init__(self, problems: source.ProblemSet, out: Path, blind: bool = False, shard: tuple[int, int] = (1, 1)):
+        self.problems, self.out, self.lock, self.blind = problems, out, Lock(), blind
         self.book = Book(out)
         if not self.book.records:
             raise CourseError(f"nothing of {problems.name} was graded yet")
         self.path = out / "by_hand.csv"
         keep(self.path)
         self.texts = {student: texts(problems, record) for student, record in self.book.records.items()}
-        self.hand()
+        self.begun = {key: entry.score for key, entry in self.hand().entries.items()}
         listed, found = out / "roster.csv", [{"student": s, "handed in as": r["name"]} for s, r in self.book.records.items()]
         self.names = roster.names(roster.read_table(listed) if listed.is_file() else [], found)
         answers = [cell.name for cell in problems.cells if cell.by_hand]
-        self.order = [(answer, student) for answer in answers for student in sorted(self.texts) if answer in self.texts[student]]
+        self.alike: dict[tuple[str, str], list[str]] = {}
+        for answer in answers:
+            for student in sorted(self.texts):
+                if answer in self.texts[student]:
+                    self.alike.setdefault((answer, self.shared(answer, student)), []).append(student)
+        mine = [key for key in self.alike if int(hashed(*key), 16) % shard[1] == shard[0] - 1]
+        self.order = [(answer, self.alike[answer, key][0]) for answer, key in mine]
+        if blind:
+            self.order.sort(key=lambda text: (answers.index(text[0]), hashed(*text)))
+        self.known = {self.called(student): student for student in self.texts}
+
+    def shared(self, answer: str, student: str) -> str:
+        """A sign of the texts of an answer that are read as one: equal, for the same numbers, with one score so far; no code."""
+        cell, seed = self.texts[student][answer], self.book.records[student].get("seed")
+        return f"{cell['sign']} {student if cell['type'] == 'code' else ''} {seed} {self.begun.get((student, answer))}"
+
+    def called(self, student: str) -> str:
+        """What a page calls a student: blind, a sign."""
+        return hashed(self.problems.name, student)[:8] if self.blind else student
 
     def hand(self) -> Hand:
         """by_hand.csv as it is now: somebody may have it open elsewhere."""
@@ -89,7 +153,7 @@ class Desk:
 
     def save(self, sent: dict) -> str:
         """Enter one score; what is wrong with it, or nothing."""
-        student, answer = str(sent.get("student")), str(sent.get("answer"))
+        student, answer = self.known.get(str(sent.get("student")), ""), str(sent.get("answer"))
         if (answer, student) not in self.order:
             return "there is no such text"
         written, comment = str(sent.get("score", "")).strip().replace(",", "."), str(sent.get("comment", "")).strip()
@@ -101,8 +165,9 @@ class Desk:
                 return f"{written!r} is no score"
             if score is not None and not 0 <= score <= hand.most[answer]:
                 return f"a score lies between 0 and {hand.most[answer]:g}"
-            before = hand.entries.get((student, answer), Entry())
-            hand.entries[student, answer] = Entry(score, comment, self.texts[student][answer]["sign"], before.earlier)
+            for one in self.alike[answer, self.shared(answer, student)]:
+                before = hand.entries.get((one, answer), Entry())
+                hand.entries[one, answer] = Entry(score, comment, self.texts[one][answer]["sign"], before.earlier)
             write(self.path, "\ufeff" + hand.file())
             write(self.out / "grades.csv", table(list(rows(self.problems, self.book, hand))))
         return ""
@@ -115,7 +180,8 @@ class Desk:
 
     def page(self, index: int, nonce: str) -> str:
         answer, student = self.order[index]
-        entry, cell = self.hand().entries[student, answer], self.texts[student][answer]
+        hand = self.hand()
+        entry, cell = hand.entries[student, answer], self.texts[student][answer]
         wanted = next(c for c in self.problems.cells if c.name == answer)
         record = self.book.records[student]
         body, _ = pages.bounded(lambda plain: pages.answer(record, cell, plain))
@@ -124,25 +190,54 @@ class Desk:
         if record.get("seed") is not None and own:
             told = ", ".join(f"{name} = {value}" for name, value in own.items())
             rubric = f"<p><em>This student's numbers: {html.escape(told)}. Below are those of the book.</em></p>{rubric}"
-        hand = self.hand()
         left = sum(hand.entries[s, a].score is None for a, s in self.order)
         links = [("previous", index - 1), ("next", index + 1)]
         nav = "".join(f'<a id="{name}" href="{i}">{name}</a>' for name, i in links if 0 <= i < len(self.order))
         score = "" if entry.score is None else f"{entry.score:g}"
         earlier = f"<p><em>{html.escape(entry.earlier)}</em></p>" if entry.earlier else ""
-        title, name = pages.titles(self.problems)[answer], self.names.get(student, student)
+        title = pages.titles(self.problems)[answer]
+        name = f"text {self.called(student)}" if self.blind else self.names.get(student, student)
+        alike = len(self.alike[answer, self.shared(answer, student)])
+        if alike > 1:
+            body = f"<p><em>{alike} students wrote this very text; the score is for all of them.</em></p>{body}"
+        asked = pages.cleaned(pages.prose(question(self.problems, answer)))
+        used = Counter(e.comment for (_, a), e in hand.entries.items() if a == answer and e.comment).most_common(8)
+        bank = "".join(f'<button type="button">{html.escape(text)}</button>' for text, _ in used)
+        marks = "".join(
+            f'<label><input type="checkbox" value="{points:g}"> {points:g}: {pages.cleaned(pages.prose(words)[3:-5])}</label>'
+            for points, words in ticks(wanted)
+        )
         policy = f"default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'nonce-{nonce}'; connect-src 'self'"
-        data = f'data-student="{html.escape(student)}" data-answer="{answer}" data-text="{cell["sign"]}"'
+        data = f'data-student="{html.escape(self.called(student))}" data-answer="{answer}" data-text="{cell["sign"]}"'
         return f"""<!doctype html><html lang="en"><head><meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="{policy}; base-uri 'none'; form-action 'none'">
 <title>{html.escape(title)}: {html.escape(name)}</title><style>{STYLE}</style></head><body {data}>
 <nav>{nav} {index + 1} of {len(self.order)}, {left} to be read. Keys: Enter or n: on, p: back, c: comment (Ctrl+Enter: on).</nav>
 <main><div><h2>{html.escape(title)}: {html.escape(name)}</h2>{body}</div>
-<div><h2>Model answer and rubric</h2>{pages.cleaned(rubric)}</div>
+<div><details><summary>Question</summary>{asked}</details><h2>Model answer and rubric</h2>{pages.cleaned(rubric)}</div>
 <div><h2>Score</h2><label>of {wanted.points:g} <input id="score" inputmode="decimal" value="{score}"></label>{earlier}
+<div class="ticks">{marks}</div>
 <p><label>Comment <textarea id="comment" rows="8">{html.escape(entry.comment)}</textarea></label></p>
+<div id="bank">{bank}</div>
 <p id="said" role="status"></p></div></main>
 <script nonce="{nonce}">{SCRIPT}</script></body></html>"""
+
+
+def hashed(*words: str) -> str:
+    return hashlib.sha256("\n".join(words).encode()).hexdigest()
+
+
+def merge(problems: source.ProblemSet, out: Path, files: list[Path]) -> list[str]:
+    """Take over what others entered in copies of by_hand.csv; a sentence for each score on which two of them differ."""
+    path, said = out / "by_hand.csv", []
+    keep(path)
+    hand = Hand(problems, path)
+    for file in files:
+        if not file.is_file():
+            raise CourseError(f"there is no file {file}")
+        said += [f"{file.name}: {line}" for line in hand.take(Hand(problems, file))]
+    write(path, "\ufeff" + hand.file())
+    return said
 
 
 def server(desk: Desk, port: int = 0) -> tuple[ThreadingHTTPServer, str]:
@@ -193,15 +288,29 @@ def server(desk: Desk, port: int = 0) -> tuple[ThreadingHTTPServer, str]:
     return made, f"http://127.0.0.1:{made.server_port}/{token}/{desk.first()}"
 
 
+def part(words: str) -> tuple[int, int]:
+    """`2/3` as (2, 3)."""
+    found = re.fullmatch(r"(\d+)/(\d+)", words)
+    if not found or not 1 <= int(found[1]) <= int(found[2]):
+        raise CourseError(f"a part is said as 2/3, the second of three; got {words!r}")
+    return int(found[1]), int(found[2])
+
+
 def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Read the texts of a problem set.")
     parser.add_argument("set", help="as ps2")
     parser.add_argument("--out", type=Path, help="where the grades are (default _grades/SET)")
     parser.add_argument("--port", type=int, default=0)
+    parser.add_argument("--blind", action="store_true", help="show no names")
+    parser.add_argument("--shard", default="1/1", help="as 2/3: the second of three parts, one for each grader")
+    parser.add_argument("--merge", nargs="+", type=Path, metavar="FILE", help="take over what these copies of by_hand.csv have")
     arguments = parser.parse_args(argv)
-    out = (arguments.out or source.ROOT / "_grades" / arguments.set).resolve()
+    out = (arguments.out or source.HOME / "_grades" / arguments.set).resolve()
     try:
-        desk = Desk(source.read(arguments.set), out)
+        if arguments.merge:
+            print(*merge(source.read(arguments.set), out, arguments.merge), "merged into by_hand.csv", sep="\n")
+            return 0
+        desk = Desk(source.read(arguments.set), out, arguments.blind, part(arguments.shard))
         if not desk.order:
             raise CourseError("there is no text to be read")
     except (CourseError, source.SourceError) as error:

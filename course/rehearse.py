@@ -1,7 +1,8 @@
 """Rehearse a problem set before students see it: `python -m course.rehearse [SET ...]`.
 
 The solution must earn every point that tests give, the untouched student version none, and each distractor must lose the points
-it was written to lose and no others, an alternative none.
+it was written to lose and no others, an alternative none. None of them may be told
+*almost*: a mistake that we know is no rounding.
 """
 
 from __future__ import annotations
@@ -110,9 +111,13 @@ def distract(problems: source.ProblemSet, solution: Submission, cell: source.Cel
     found, title = lost(verdicts), cell.source.splitlines()[0].lstrip("# ")
     told = [verdicts[name].line for name in sorted(found)]
     print(f"  {cell.name} for {answer} ({title}) loses {', '.join(sorted(found)) or 'nothing'}: {'; '.join(told)}", flush=True)
+    own = next(c for c in problems.of("answer") if c.name == answer).defines
+    asked = [name for name in found if judge.names_in(tests[name]) & set(own)]  # what only follows from it is carried
+    lines = [verdicts[name].line for name in sorted(asked) if verdicts[name].line.startswith("almost")]
+    wrong = [f"{cell.name} for {answer} ({title}) is told {line!r}, and it is a mistake" for line in lines]
     if found != set(expected):
-        return [f"{cell.name} for {answer} ({title}) loses {sorted(found)}, not {sorted(expected)}"]
-    return []
+        wrong.append(f"{cell.name} for {answer} ({title}) loses {sorted(found)}, not {sorted(expected)}")
+    return wrong
 
 
 def put_back(problems: source.ProblemSet, solution: Submission, answer: str) -> None:

@@ -77,7 +77,8 @@ def restore(problems: source.ProblemSet, text: str, release: nbformat.NotebookNo
     """The submission with every cell of the set once, in its place, with its metadata; and what had to be put right."""
     theirs = read(text)
     wanted = {cell.name: cell for cell in problems.cells if cell.kind != "distractor"}
-    match = matched(theirs, wanted)
+    other = another(problems, theirs)  # of which no text is an answer here, whatever its place and its name
+    match = matched(theirs, {name: w for name, w in wanted.items() if not other or w.code or w.kind == "text"})
     made = {cell.id: cell for cell in release.cells}
     elsewhere = answered_elsewhere(theirs, wanted, match)
     notes = differences(theirs, wanted, match, elsewhere)
@@ -100,7 +101,7 @@ def restore(problems: source.ProblemSet, text: str, release: nbformat.NotebookNo
     cells += [made[name] for name in order if name not in placed]
     if colab := [cell for cell in cells if cell.cell_type == "code" and cell.id != "setup" and "google.colab" in cell.source]:
         notes.append(f"google.colab is not here, its calls do nothing: {len(colab)} cell{'s' * (len(colab) > 1)}")
-    return new_notebook(cells=[nbformat.from_dict(cell) for cell in cells], metadata=METADATA), notes
+    return new_notebook(cells=[nbformat.from_dict(cell) for cell in cells], metadata=METADATA), notes + other
 
 
 def is_setup(cell: dict, setup: nbformat.NotebookNode | None) -> bool:
@@ -254,9 +255,9 @@ def differences(theirs: list[dict], wanted: dict[str, source.Cell], match: dict[
     return notes
 
 
-def another(problems: source.ProblemSet, text: str) -> list[str]:
+def another(problems: source.ProblemSet, cells: list[dict]) -> list[str]:
     """A note that says which set a file is, where it has few of this set's texts and more of another's."""
-    theirs = {cell["source"].strip() for cell in read(text)}
+    theirs = {cell["source"].strip() for cell in cells}
 
     def shared(cells) -> int:
         return sum(cell.source.strip() in theirs for cell in cells if cell.kind == "text")

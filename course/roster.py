@@ -6,6 +6,7 @@ import csv
 import io
 import re
 import unicodedata
+from collections.abc import Iterable
 from pathlib import Path
 
 from .errors import CourseError
@@ -14,6 +15,7 @@ from .restore import decoded
 # what platforms write before the student's own name of a file: Moodle's names have no _, Canvas' no number between two _
 MOODLE = re.compile(r"^(?P<name>[^_]*)_(?P<id>\d+)_assignsubmission_file(?:_|$)")
 CANVAS = re.compile(r"^(?P<name>.*?)(?:_LATE)?_(?P<id>\d+)_(?P<upload>\d+)_")
+MADE_FOR = "made for"  # in a row of the table: the student whose sign stands in the file
 AGAIN = re.compile(r"-(\d+)(?:\.\w+)*$")  # what Canvas and browsers add to a name that was there already
 NAMES, KEYS = ("name", "full name", "student"), ("file", "id", "id number", "username", "sis login id", "sis user id", "email")
 
@@ -23,12 +25,16 @@ def read_table(path: Path | None) -> list[dict]:
     if path is None or not path.is_file():
         raise CourseError(f"there is no file {path}: say ROSTER=file.csv")
     text = decoded(path.read_bytes())
-    return list(csv.DictReader(io.StringIO(text.lstrip("\r\n")), delimiter=delimiter(text)))
+    lines = list(csv.DictReader(io.StringIO(text.lstrip("\r\n")), delimiter=delimiter(text), restval=""))
+    for line in lines:
+        if any(value.strip() for value in line.pop(None, ())):  # signs at the end of a line are nothing
+            raise CourseError(f"{path.name}: the line of {next(iter(line.values()))} has more columns than the first line")
+    return lines
 
 
 def delimiter(text: str) -> str:
     head = next((line for line in text.splitlines() if line.strip()), "")
-    return max(",;\t", key=head.count)
+    return max(",;\t", key=re.sub(r'"[^"]*"', "", head).count)
 
 
 def written_as(path: Path, lines: list[dict]) -> str:
@@ -44,17 +50,22 @@ def claimed(roster: list[dict], found: list[dict]) -> tuple[list[tuple[dict, lis
     """Each line of a roster with its rows of the table, the latest file last; and the rows that are nobody's.
 
     A row belongs to the line whose `file`, `id`, `username` or `email` is the id that a platform wrote before the file's own
-    name, or a whole word of what it wrote; or else to the line with this name. Where no platform wrote anything, the whole name
-    counts. A row that could be several people's is nobody's: who puts another's id into a name takes nothing away.
+    name. (Canvas writes the number of its column `ID`, which may be somebody else's number at the university.) Or else to the
+    line whose id, or name, is a whole word of what the platform wrote; then to the one whose sign stands in the file. Of a file
+    without all this the whole name counts. A row that could be several people's is nobody's: who puts another's id into a name
+    takes nothing away.
     """
     mine: dict[int, list[dict]] = {id(line): [] for line in roster}
     left = list(found)
-    for keys, by_id in ((KEYS, True), (KEYS, False), (NAMES, False)):
-        open_lines = [line for line in roster if not mine[id(line)] or keys is KEYS]
+    passes = [(("id",), "id"), (KEYS, "id"), (KEYS, "platform"), (NAMES, "platform")]
+    for keys, by in [*passes, (KEYS + NAMES, "sign"), (KEYS, "name"), (NAMES, "name")]:
+        open_lines = [line for line in roster if not mine[id(line)] or keys is not NAMES]
         for row in list(left):
             name, number = written(row["handed in as"])
-            text = number if by_id and number else f"{name} {number}"
-            lines = [line for line in open_lines if any(word_in(line[key], text) for key in columns(line, keys))]
+            whole = f"{name} {number}"
+            text = {"id": number, "platform": whole if number else "", "sign": row.get(MADE_FOR, ""), "name": whole}[by]
+            same = word_in if by != "sign" else lambda value, text: word_in(value, text) and word_in(text, value)
+            lines = [line for line in open_lines if any(same(line[key], text) for key in columns(line, keys))]
             if len(lines) == 1:
                 mine[id(lines[0])].append(row)
                 left.remove(row)
@@ -69,17 +80,26 @@ def written(name: str) -> tuple[str, str]:
 
 def order(row: dict) -> tuple[int, int]:
     """What tells the later of two files of one student: the platform's number of the upload, then a number at the end."""
-    upload, again = CANVAS.match(row["handed in as"]), AGAIN.search(row["handed in as"])
+    name = row["handed in as"]
+    upload, again = None if MOODLE.match(name) else CANVAS.match(name), AGAIN.search(name)
     return int(upload["upload"]) if upload else 0, int(again[1]) if again else 0
 
 
-def doubled(claims: list[tuple[dict, list[dict]]]) -> list[str]:
-    """A sentence for each file that a later one of the same student replaces."""
-    return [
-        f"{r['handed in as']} is an earlier file than {rows[-1]['handed in as']}, which counts"
-        for _, rows in claims
-        for r in rows[:-1]
-    ]
+def latest(rows: list[dict]) -> dict | None:
+    """The file that counts of those of one student; none where there is none, and none where nothing tells which is the later."""
+    return rows[-1] if rows and (len(rows) == 1 or order(rows[-2]) < order(rows[-1])) else None
+
+
+def doubled(claims: Iterable[list[dict]]) -> list[str]:
+    """A sentence for each file that a later one of the same student replaces, or that nothing tells from it."""
+    said = []
+    for rows in claims:
+        for row in rows[:-1]:
+            one, other = row["handed in as"], rows[-1]["handed in as"]
+            unclear = order(row) == order(rows[-1])
+            which = "; nothing says which of the two counts: enter that grade yourself" if unclear else ", which counts"
+            said.append(f"{one} is {'beside' if unclear else 'an earlier file than'} {other}{which}")
+    return said
 
 
 def columns(line: dict, wanted: tuple[str, ...]) -> list[str]:

@@ -1,9 +1,10 @@
 """What stands between a submission and the machine: `python -I shield.py SETTINGS -- COMMAND ...`, standard library only.
 
-The outermost wall is bubblewrap, where it is installed: its own file system, processes, network and user. Inside, or without it,
-the command starts with limits on memory, files and time, an environment that holds nothing of ours, a list of the only folders it
-may read or write (Landlock) and a filter of system calls (seccomp). SETTINGS is JSON: environment, folder, read, write, memory
-(MB), file (MB), tasks, seconds, whether bubblewrap is around us, and whether the shield may be missing.
+The wall is bubblewrap, where it is installed: its own file system, of which it may write to one folder, its own processes,
+network and user. Without it there are namespaces, and a list of the only folders it may read or write (Landlock). With either,
+the command starts with limits on memory, files and time, an environment that holds nothing of ours, and a filter of system calls
+(seccomp). SETTINGS is JSON: environment, folder, read, write, memory (MB), file (MB), tasks, seconds, whether bubblewrap is
+around us, and whether the shield may be missing.
 """
 
 from __future__ import annotations
@@ -93,20 +94,24 @@ def bubblewrap() -> str | None:
 
 
 def wrapped(bwrap: str, read: list[str], home: str, megabytes: int) -> list[str]:
-    """The command line before the command: only these paths, read-only, and a folder in memory of this size."""
+    """The command line before the command: only these paths, and a folder in memory of this size, which alone can be written to.
+
+    The rest of the new file system is memory as well, without a size; and root could write to /proc/sys, which is the host's.
+    """
     shown = [word for path in read if os.path.exists(path) for word in ("--ro-bind", path, path)]
     room = ["--size", str(megabytes * 2**20), "--tmpfs", home]
-    return [bwrap, "--unshare-all", "--die-with-parent", "--new-session", *shown, "--proc", "/proc", "--dev", "/dev", *room]
+    system = ["--proc", "/proc", "--remount-ro", "/proc", "--dev", "/dev", "--remount-ro", "/dev"]
+    return [bwrap, "--unshare-all", "--die-with-parent", "--new-session", *shown, *system, *room, "--remount-ro", "/"]
 
 
 def missing() -> list[str]:
     """What this system does not protect from, each a sentence; nothing where all walls stand."""
     found = []
-    if not version():
-        found.append("There is no Landlock (Linux 5.13 or newer has it): a submission can read your files.")
     if not filtered():
         found.append("There is no filter of system calls for this processor: a submission can change modes and times of files.")
     if not bubblewrap():
+        if not version():
+            found.append("There is no Landlock (Linux 5.13 or newer has it): a submission can read your files.")
         found.append(
             "bubblewrap (the command bwrap) is not here, or may not work here: a submission shares your file system, with"
             " Landlock alone between them, and for a moment it can fill the disk."
@@ -188,10 +193,10 @@ def start(settings: dict, command: list[str], apart: bool) -> None:
     limit(settings)
     if apart and counted():
         resource.setrlimit(resource.RLIMIT_NPROC, (settings["tasks"], settings["tasks"]))
-    if version():
+    if version() and not settings["wrapped"]:
         fence(settings["read"], settings["write"], version())
-    elif not settings["bare"]:
-        sys.exit("shield: this system has no Landlock")
+    elif not (settings["wrapped"] or settings["bare"]):
+        sys.exit("shield: this system has no Landlock, and bubblewrap is not around us")
     if filtered():
         sieve()
     os.execve(command[0], command, settings["environment"])

@@ -8,6 +8,7 @@ between `<!-- #region answer="name" points=4 -->` and `<!-- #endregion -->`. A c
 from __future__ import annotations
 
 import ast
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -17,12 +18,14 @@ from pathlib import Path
 import nbformat
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
+from foldbook import paths
 from foldbook.notebooks import METADATA, current_address, setup_cell
 
 from . import numbers
 
-ROOT = Path(__file__).resolve().parents[1]
-SOURCES = ROOT / "course" / "sets"
+ROOT = paths.repository()  # of the book
+HOME = Path(__file__).resolve().parents[1]  # of the course: the same, or a private repository
+SOURCES = HOME / "course" / "sets"
 MARKS = {
     "solution": (re.compile(r"^\s*### BEGIN SOLUTION$"), re.compile(r"^\s*### END SOLUTION$")),
     "hidden": (re.compile(r"^\s*### BEGIN HIDDEN TESTS$"), re.compile(r"^\s*### END HIDDEN TESTS$")),
@@ -36,6 +39,8 @@ WORDS = {
     "text": set(),
 }
 QUESTION = re.compile(r"^## Question (\d+) \((\d+) points?\): .*\n+(?:\*(Warm-up|Standard|Optional)\.\*)?", re.MULTILINE)
+HOURS = re.compile(r"\*\*Time:\*\* about (\w+)( and a half)? hours")
+NUMBERS = "no one two three four five six seven eight".split()
 CODE_STUB, TEXT_STUB = "# your code here", "*Your answer.*"
 
 
@@ -125,6 +130,12 @@ class ProblemSet:
     def extra(self) -> float:
         """What optional questions are worth."""
         return sum(cell.points or 0 for cell in self.cells if cell.optional)
+
+    @property
+    def hours(self) -> float:
+        """What its head says that it takes, without what is optional; nan where it says nothing."""
+        said = HOURS.search("\n".join(cell.source for cell in self.of("text")))
+        return NUMBERS.index(said[1]) + 0.5 * bool(said[2]) if said and said[1] in NUMBERS else math.nan
 
     def total(self, earned: float) -> float:
         """What counts of the points that were earned: never more than a whole answer is worth."""

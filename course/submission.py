@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,6 +12,7 @@ from .line import Ended, Line, waiting
 from .pulse import Pulse
 
 MOST_ENDS = 4  # so often may a submission end its process
+MOST_OUTPUTS = 20_000_000  # signs of all outputs: they are kept in its record, which every later run reads
 END = ""  # the photograph of the end
 
 
@@ -22,6 +24,7 @@ class Step:
     source: str
     test: bool = False
     outputs: list = field(default_factory=list)
+    size: int = 0
 
 
 class Submission:
@@ -69,6 +72,10 @@ class Submission:
             most = self.limits.test if step.test else min(left, self.limits.cell)
             self.busy(f"the cell {step.key}", most)
             step.outputs, stopped = self.kernel.run(step.source, most)
+            step.size = len(json.dumps(step.outputs))
+            if sum(one.size for one in self.steps) > MOST_OUTPUTS:
+                step.outputs, step.size = [told("The outputs of this cell are left out: the notebook has too many.")], 0
+                self.note(f"outputs of more than {MOST_OUTPUTS / 10**6:.0f} MB are left out")
         if stopped:
             step.outputs.append(told(f"This cell was stopped: {stopped}."))
             self.note(f"a cell was stopped: {stopped}")

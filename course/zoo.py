@@ -18,12 +18,14 @@ TESTS, BY_HAND = 24, 11
 
 @dataclass
 class Submission:
-    """What is handed in, and what it deserves: points by tests, points that a person has to read, words in its note."""
+    """What is handed in, and what it deserves: points by tests, points that a person has to read, words in its note; and words
+    that it would like to put into our mouth."""
 
     text: str
     points: float
     to_read: float = BY_HAND
     notes: tuple[str, ...] = ()
+    never: tuple[str, ...] = ()
 
 
 ZOO: dict[str, Callable[[source.ProblemSet, dict], Submission]] = {}
@@ -107,12 +109,15 @@ def untidy(problems, release):
 
 @animal
 def from_colab(problems, release):
-    """Helpers in a cell that also mounts a drive and installs a package; a legend of the whole figure; a mistake that is used."""
-    figure = next(c.source for c in problems.of("answer") if c.name == "farthest-figure")
+    """Helpers in a cell that also mounts a drive and installs a package; a legend of the whole figure; a mistake that is used,
+    by such a helper."""
+    figure, errors = (next(c.source for c in problems.of("answer") if c.name == name) for name in ("farthest-figure", "errors"))
+    figure, errors = figure.replace("ax.legend()", "fig.legend()"), errors.replace("fit_error(", "error_of(")
     wrong = distractor(problems, "fit-error")
-    made = solved(problems, release, farthest_figure=figure.replace("ax.legend()", "fig.legend()"), fit_error=wrong)
-    insert(made, "farthest-figure", "from google.colab import drive\n!pip install pandas\ndrive.mount('/content')\nhelper = 2")
-    insert(made, "farthest-figure", "assert helper == 2")
+    made = solved(problems, release, farthest_figure=figure, fit_error=wrong, errors=errors)
+    helper = "def error_of(*data):\n    return fit_error(*data)"
+    insert(made, "farthest-figure", f"from google.colab import drive\n!pip install pandas\ndrive.mount('/content')\n{helper}")
+    insert(made, "farthest-figure", "assert callable(error_of)")
     return Submission(written(made), TESTS - 3, notes=("google.colab is not here",))  # what uses fit_error is carried
 
 
@@ -125,6 +130,12 @@ def endless(problems, release):
     made = solved(problems, release, needed="def needed(k, low, high, location, scale, p=0.95):\n    while True:\n        k += 1")
     insert(made, "fit-error", "while True:\n    pass")
     return Submission(written(made), TESTS - 3, notes=("longer than",))
+
+
+@animal
+def other_set(problems, release):
+    """The right file of another week."""
+    return Submission(written(release_of("ps3")), 0, 0, notes=("this is ps3, not ps2",))
 
 
 @animal
@@ -251,7 +262,7 @@ for pid in (os.getppid(), -1, 1):
 def spies(problems, release):
     """Looks for the solutions and for the judge, everywhere; and keeps what it is asked, to show it in its feedback."""
     made = copy.deepcopy(release)
-    insert(made, "chain", SPY.replace("{root!r}", repr(str(ROOT))))
+    insert(made, "chain", SPY.replace("{root!r}", repr(str(source.HOME))))
     insert(made, "fit-error", "print(dir(), globals().get('In'), open('/proc/self/cmdline').read())")
     script = "<script>alert(1)</script> and <img src=x onerror=alert(2)>"
     made["cells"].append(json.loads(json.dumps(new_markdown_cell(script, id="own-text"))))
@@ -273,6 +284,43 @@ def strikes(problems, release):
     disk = "n = 0\nwhile True:\n    n += 1\n    with open(f'{n}', 'wb') as file:\n        file.write(bytes(50_000_000))"
     insert(made, "fit-error", disk)
     return Submission(written(made), TESTS, notes=("did not stop when asked to", *["more than 64 processes"] * flooded))
+
+
+CROWD = """
+import os, signal
+os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+for _ in range(8):
+    if not os.fork():
+        while True: pass
+while True: pass
+"""
+
+
+@animal
+def crowd(problems, release):
+    """Correct, with a cell that waits behind its own children, so that its time would not count."""
+    made = solved(problems, release)
+    insert(made, "needed", CROWD)
+    return Submission(written(made), TESTS, notes=("longer than", "did not stop when asked to"))
+
+
+FORGED = """
+import gc
+for record in gc.get_objects():
+    if isinstance(record, type) and record.__name__ == "Record" and hasattr(record, "stopped"):
+        record.stopped = "it was st" + "olen: full marks"
+"""
+
+
+@animal
+def forged(problems, release):
+    """Tells in the name of an error what it was asked, and in the grader's voice how a cell ended."""
+    law = next(c.source for c in problems.of("answer") if c.name == "law")
+    told = "    if rho not in (0.0, 0.6):\n        raise type(f'st{\"olen\"}_{sigma_b}', (Exception,), {})\n    return"
+    made = solved(problems, release, law=law.replace("    return", told))
+    insert(made, "aim", FORGED)
+    return Submission(written(made), TESTS - 2, never=("stolen",))
 
 
 @animal

@@ -2,7 +2,7 @@
 
 import math
 import re
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -300,3 +300,30 @@ def test_the_guides_own_example_works():
     text = (ROOT / "book/assignments/instructor.md").read_text(encoding="utf-8")
     seed, count, chapters = re.search(r'^make quiz SEED=(\d+) COUNT=(\d+) CHAPTERS="(.+)"$', text, re.MULTILINE).groups()
     assert len(quiz.draw(int(seed), int(count), chapters.split())) == int(count)
+
+
+@pytest.mark.parametrize(("name", "weeks"), quiz.EXAMS.items())
+def test_an_exam_asks_the_same_of_everybody_with_other_numbers(name, weeks):
+    """One question on each story, of the same kind on each paper, none twice, and another answer than the neighbour's."""
+    papers = quiz.exam(3, 4, weeks)
+    assert [[story for story, _ in paper] for paper in papers] == [quiz.stories(weeks)] * 4
+    assert len(quiz.stories(weeks)) == 2 * len(weeks)
+    for row in zip(*papers):
+        assert len({tuple(question.given) for _, question in row}) == 1  # the same kind draws the same things
+        assert len({question.text for _, question in row}) == 4
+        assert all(one.answer != other.answer for (_, one), (_, other) in pairwise(row))
+    assert quiz.exam(3, 4, weeks)[2] == papers[2]
+    assert quiz.exam(4, 4, weeks)[2] != papers[2]
+
+
+def test_the_papers_and_the_key_of_an_exam(tmp_path, capsys):
+    assert quiz.main(["--exam", "midterm", "--papers", "3", "--seed", "5", "--out", str(tmp_path)]) == 0
+    texts = {path.name: path.read_text(encoding="utf-8") for path in tmp_path.iterdir()}
+    assert sorted(texts) == ["midterm-A.md", "midterm-B.md", "midterm-C.md", "midterm-key.md"]
+    for letter, paper in zip("ABC", quiz.exam(5, 3, quiz.EXAMS["midterm"])):
+        assert "8 questions, 4 points each, 64 minutes" in texts[f"midterm-{letter}.md"]
+        for _, question in paper:
+            assert question.text in texts[f"midterm-{letter}.md"]
+            assert f"- {letter}: {', '.join(map(quiz.number, question.answer))}\n" in texts["midterm-key.md"]
+    assert quiz.main(["--exam", "final", "--papers", "27"]) == 1
+    assert "1 to 26 papers" in capsys.readouterr().err

@@ -10,7 +10,7 @@ import pytest
 import torch
 from matplotlib.figure import Figure
 
-from course import classroom, numbers, rehearse, source
+from course import classroom, judge, numbers, rehearse, source
 from foldnet.nets import ReLUNet
 
 pytestmark = pytest.mark.course
@@ -51,10 +51,47 @@ def test_no_answer_that_is_blank_is_called_correct(name):
     """
     problems = source.read(name)
     names, right = numbers.solved(problems), []
-    for answer, number in itertools.product((cell for cell in problems.of("answer") if cell.defines), (0.0, math.nan)):
+    for answer, number in itertools.product(
+        (cell for cell in problems.of("answer") if cell.defines and not cell.by_hand), (0.0, math.nan)
+    ):
         own = names | {key: blanked(names[key], number) for key in answer.defines}
         asked = [test.name for test in problems.tests if rehearse.used(test.public) & set(answer.defines)]
         if all(classroom.verdict(problems, test, own, hidden=False).passed for test in asked):
             right.append((answer.name, number))
         plt.close("all")
     assert right == []
+
+
+def emptied(value):
+    """The same shapes, but none of them: of no numbers whatever is asked is true."""
+    if isinstance(value, ReLUNet):
+        return ReLUNet(*([part[None][:0] for part in parts] for parts in (value.weights, value.biases)), leak=value.leak)
+    if isinstance(value, Figure):
+        return Figure()
+    if isinstance(value, (list, tuple)) and any(np.ndim(item) for item in value):
+        return type(value)(map(emptied, value))
+    return np.zeros((0, *np.shape(value))) if not isinstance(value, (dict, str)) else value
+
+
+def late(right, hidden: list):
+    """Right until the hidden part asks, and then empty."""
+    return lambda *args, **kwargs: emptied(right(*args, **kwargs)) if hidden else right(*args, **kwargs)
+
+
+@pytest.mark.parametrize("name", source.names())
+def test_no_hidden_test_takes_nothing_for_an_answer(name, monkeypatch):
+    problems, hidden, private = source.read(name), [], judge.private
+    names, kinds = numbers.solved(problems), {}
+    for cell in problems.of("answer"):
+        kinds |= cell.defines
+    monkeypatch.setattr(judge, "private", lambda *args: hidden.append(True) or private(*args))
+    passed, asked = [], 0
+    for test in problems.tests:
+        hidden.clear()
+        used = [key for key in judge.names_in(test.source) if kinds.get(key) == "function" and key in names]
+        verdict = classroom.verdict(problems, test.name, names | {key: late(names[key], hidden) for key in used})
+        asked += bool(used and hidden)
+        passed += [test.name] * (bool(used) and verdict.passed)
+        plt.close("all")
+    assert asked
+    assert passed == []

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from course import book, classroom, numbers, source
+from course import book, classroom, export, numbers, roster, source, zoo
 
 pytestmark = [
     pytest.mark.course,
@@ -45,8 +45,32 @@ def test_a_class_is_the_same_for_the_same_seed_and_a_wrong_row_is_found(tmp_path
     assert "_1009_assignsubmission_file_: 1 points" in differences(lambda made: made[9].update({"by tests": "1"}))[0]
     assert "has no row" in differences(lambda made: made.pop(3))[0]
     assert "no note says 'longer than'" in differences(lambda made: made[0].update(notes=""))[0]
+    assert "a note says 'stolen'" in differences(lambda made: made[12].update(notes="stolen"))[0]
     assert "points to be read" in differences(lambda made: made[0].update({"to be read": "0"}))[0]
     assert "not handed in" in differences(lambda made: made.append(made[0] | {"handed in as": "x"}))[0]
+
+
+def test_every_kind_of_the_zoo_is_in_the_class_and_nobody_gets_anothers_points(tmp_path):
+    """Each on the list gets what their own file deserves: of two files the later, whatever number stands in its own name."""
+    assert set(zoo.ZOO) - {*classroom.COMMON, *classroom.RARE} == {"correct"}  # which most of them are
+    classroom.make_class(tmp_path, classroom.ROOM)
+    with (tmp_path / classroom.SAID).open(newline="", encoding="utf-8-sig") as file:
+        rows = [row for row in csv.DictReader(file)]
+    names = [row["handed in as"] for row in rows]
+    assert sum("_LATE_2000_" in name or name.startswith((".", "surnamename_2000_")) for name in names) == 3
+    blank = dict.fromkeys(("by hand", "total", "of"), "0")
+    found = [row | blank | {"student": row["handed in as"]} for row in rows]
+    (tmp_path / "grades").mkdir()
+
+    def astray(found) -> list[str]:
+        said = export.for_roster(tmp_path / "grades", found, roster.read_table(tmp_path / "roster.csv"))
+        assert [sentence.partition(" is an earlier")[0] for sentence in said] == ["surnamename_2000_90000_ps2.ipynb"]
+        return classroom.astray(tmp_path)
+
+    assert astray(found) == []
+    found[3]["by tests"] = "23.5"
+    (said,) = astray(found)
+    assert said.startswith("1003 got 23.5 points by tests, deserves")
 
 
 def test_a_class_that_is_there_goes_on_and_says_so(tmp_path, monkeypatch, capsys):

@@ -71,3 +71,12 @@ def test_a_file_that_begins_with_a_dot_has_its_row(tmp_path):
     found, others = collect.collect(tmp_path, "ps2")
     assert {one.student: one.name for one in found} == {"anna": ".anna.ipynb", "dora": ".dora"}
     assert others == [".profile"]
+
+
+def test_names_of_long_letters_leave_room_for_what_is_made_of_them(tmp_path):
+    """63 letters of four bytes, and the same in small: the second needs a sign of its own, and both still name files."""
+    put(tmp_path, *(f"{letter * 63}/ps2.ipynb" for letter in "\U00010400\U00010428"))
+    found, _ = collect.collect(tmp_path, "ps2")
+    assert len({one.student for one in found}) == 2
+    for one in found:
+        book.write(tmp_path / f"{one.student}.html", "")

@@ -1,8 +1,10 @@
 """Points leave in the forms that platforms read, and texts are read in a browser."""
 
 import csv
+import dataclasses
 import io
 import json
+import re
 import threading
 import urllib.error
 import urllib.request
@@ -10,7 +12,7 @@ import zipfile
 
 import pytest
 
-from course import book, collect, export, grade, hand, make, reading, roster
+from course import book, collect, export, grade, hand, make, reading, roster, source
 from course.make import CourseError
 
 NAMES = {"anna": "Anna Ünal_101_assignsubmission_file_", "ben": "Ben Bo_102_assignsubmission_file_", "cleo": "u777.ipynb"}
@@ -24,7 +26,7 @@ def graded(nano, tmp_path):
     entered = hand.Hand(nano)
     for student, name in NAMES.items():
         record = grade.nothing(collect.Handed(name, None, student, [], "d"), "", [], make.release(nano))
-        next(cell for cell in record["cells"] if cell["id"] == "why")["source"] = EVIL
+        next(cell for cell in record["cells"] if cell["id"] == "why")["source"] = f"{EVIL} {student}"
         record["verdicts"]["one-value"] = {"passed": student != "ben", "line": "", "share": 0.5 if student == "ben" else 1.0}
         made.save(record)
         entered.expect(student, book.texts(nano, record))
@@ -83,8 +85,46 @@ def test_moodle_gets_its_own_worksheet_back(nano, graded, language):
     rest = ("-", "+1, as said")
     assert imported_by_moodle(data, language) == {"101": ("4.5", *rest), "102": ("1", *rest), "103": ("", *rest)}
     assert data.startswith(b"\xef\xbb\xbf") == (language == "en")
+    assert feedback_in_moodle(graded) == {"101": ["anna.html"], "102": ["ben.html"]}
+
+
+def feedback_in_moodle(graded) -> dict[str, list[str]]:
+    """The pages that Moodle's importer of feedback gives to each participant: of the path five parts between _, the second a
+    number; the third and the fourth name what can hold files. What begins with a dot or ~ it leaves out."""
+    found: dict[str, list[str]] = {}
     with zipfile.ZipFile(graded / "moodle-feedback.zip") as packed:
-        assert packed.namelist() == [f"{NAMES[student]}/{student}.html" for student in ("anna", "ben")]
+        for path in packed.namelist():
+            _, number, *kind, name = path.split("_", 4)
+            assert number.isdigit()
+            assert kind == ["assignsubmission", "file"]
+            assert not path.rpartition("/")[2].startswith((".", "~"))
+            found.setdefault(number, []).append(name.removeprefix("/"))
+    return found
+
+
+@pytest.mark.parametrize("names", [("file_ps2.ipynb", "file_old.ipynb"), ("file_old.ipynb", "file_ps2.ipynb")])
+def test_two_files_of_one_student_in_moodle_are_said(nano, graded, names):
+    """The order of the table is no reason. A number that the platform or a browser put at the end is one."""
+    made = book.Book(graded)
+    for number, student in enumerate(("anna", "ben")):
+        for name in names:
+            handed = f"Dora_{103 + number}_assignsubmission_{name}".replace("old", "ps2-1" if number else "old")
+            made.save(made.records[student] | {"student": handed, "name": handed})
+            book.write(graded / "feedback" / f"{handed}.html", "a page")
+    (graded / "sheet.csv").write_text(worksheet("en", {"103": "Dora", "104": "Dora"}))
+    said = export.export(nano, graded, "moodle", graded / "sheet.csv")
+    given = imported_by_moodle((graded / "moodle.csv").read_bytes(), "en")
+    assert (given["103"][0], given["104"][0]) == ("", "1")
+    odd = [sentence for sentence in said if "nothing says which of the two counts" in sentence]
+    assert len(odd) == 1
+    assert all(f"Dora_103_assignsubmission_{name}" in odd[0] for name in names)
+    later = "Dora_104_assignsubmission_file_ps2-1.ipynb"
+    assert f"{later.replace('-1', '')} is an earlier file than {later}, which counts" in said
+    assert feedback_in_moodle(graded) == {"101": ["anna.html"], "102": ["ben.html"], "104": [f"{later}.html"]}
+    (graded / "class.csv").write_text("Name,ID\nDora,103\n")
+    export.export(nano, graded, "roster", graded / "class.csv")
+    (row,) = lines(graded / "grades-by-roster.csv")
+    assert (row["total"], row["notes"].partition(":")[0]) == ("", "not clear which counts")
 
 
 def test_a_worksheet_that_does_not_fit_is_said(nano, graded):
@@ -123,7 +163,8 @@ def test_of_two_files_the_later_counts_and_it_is_said():
     claims, left = roster.claimed([{"ID": "7"}, {"ID": "u8"}], files)
     assert left == []
     assert [rows[-1]["student"] for _, rows in claims] == ["annau_LATE_7_120_ps2-1.ipynb", "u8-2.ipynb"]
-    assert roster.doubled(claims)[0] == "annau_7_99_ps2.ipynb is an earlier file than annau_LATE_7_120_ps2-1.ipynb, which counts"
+    (said, *_) = roster.doubled(rows for _, rows in claims)
+    assert said == "annau_7_99_ps2.ipynb is an earlier file than annau_LATE_7_120_ps2-1.ipynb, which counts"
 
 
 def test_nobody_gets_nothing_where_a_file_holds_the_id(nano, graded):
@@ -141,16 +182,105 @@ def test_nobody_gets_nothing_where_a_file_holds_the_id(nano, graded):
     assert (graded / "grades.csv").read_bytes().startswith(b"\xef\xbb\xbf")
 
 
-def test_canvas_gets_its_own_table_back(nano, graded):
-    exported = 'Student,ID,SIS Login ID,"PS nano (55)"\n"    Points Possible",,,5\n"Ünal, Anna",101,u555,\n'
-    exported += '"C, Cleo",9,u777,\n"-, Dora",8,u888,1\n'
-    (graded / "canvas-in.csv").write_text(exported, encoding="utf-8")
-    with pytest.raises(CourseError, match=r"Say COLUMN='...'; the file has PS nano \(55\)"):
-        export.export(nano, graded, "canvas", graded / "canvas-in.csv")
-    said = export.export(nano, graded, "canvas", graded / "canvas-in.csv", "PS nano (55)")
-    assert [row["PS nano (55)"] for row in lines(graded / "canvas.csv")] == ["5", "4.5", "2", "1"]
+SUMS = re.compile("(Current|Final) (Score|Points|Grade)|Override (Score|Grade|Status)")
+NO_STUDENT = re.compile(r"\s*(Muted|Manual Posting.*)?\s*", re.IGNORECASE)
+
+
+def imported_by_canvas(data: bytes) -> dict[str, dict[str, str]]:
+    """What the importer of Canvas' grade book takes: for each assignment its points, and the grades by Canvas' own number.
+
+    It tells the separator by the first three lines, wants Student and ID first and Section last of the columns about a student,
+    and knows an assignment by the number at the end of its heading.
+    """
+    text = data.decode().removeprefix("\ufeff")
+    sizes = {sign: {len(*csv.reader([line], delimiter=sign)) for line in text.splitlines()[:3]} for sign in ";,"}
+    many = {sign: found.pop() if len(found) == 1 else 0 for sign, found in sizes.items()}
+    sign = ";" if many[";"] > many[","] else ","
+    head, *rest = csv.reader([line for line in text.splitlines() if line.strip(";, ")], delimiter=sign)
+    assert len(head) > 3, "invalid header row"
+    assert "Student" in head[0], "invalid header row"
+    assert "ID" in head[1], "invalid header row"
+    place = 2
+    if head[2:4] == ["SIS User ID", "SIS Login ID"]:
+        place = 4 + ("Integration ID" in head[4])
+        place += "Root Account" in head[place]
+    elif head[2] == "SIS Login ID":
+        place = 3
+    assert "Section" in head[place], "invalid header row"
+    assert all(len(line) == len(head) for line in rest)
+    columns = {name: k for k, name in enumerate(head) if k > place and not SUMS.search(name)}
+    found: dict[str, dict[str, str]] = {re.search(r"\((\d+)\)$", name)[1]: {} for name in columns}
+    for line in rest:
+        if all(NO_STUDENT.fullmatch(value) for value in line):
+            continue
+        who = "points" if "Points Possible" in line[0] else line[1]
+        assert who.isdigit() or who == "points", "a new student"
+        for number, k in zip(found, columns.values()):
+            grade = re.sub(r"[.,](?=.*[.,])", "", line[k].strip()).replace(",", ".")
+            assert re.fullmatch(r"(\d+(\.\d+)?)?|EX", grade), "no grade"
+            found[number][who] = grade
+    return found
+
+
+def grade_book(*people: str, sign: str = ",", mark: bytes = b"", points: str = "5") -> bytes:
+    """As Canvas exports it: how grades are posted, points, students, its own student for tests; and sums, which are its own."""
+    lines = [
+        'Student,ID,SIS User ID,SIS Login ID,Section,"PS nano; 1; 2 (55)",Quiz (7),Current Score,Final Score',
+        ",,,,,Manual Posting,,,",
+        f"    Points Possible,,,,,{points},10,(read only),(read only)",
+        *people,
+        '"Student, Test",999,,9e1f,"A; B",,,,',
+    ]
+    text = io.StringIO("".join(f"{line}\n" for line in lines))
+    if sign != ",":
+        written = io.StringIO()
+        csv.writer(written, delimiter=sign, lineterminator="\n").writerows(csv.reader(text))
+        text = written
+    return mark + text.getvalue().encode()
+
+
+ANNA, CLEO = '"Ünal, Anna",101,9,u555,A,,8,80,80', '"C, Cleo",9,u777,c@x.edu,A,,,,'
+DORA = '"-, Dora",8,u888,d@x.edu,A,1,9.5,95,95'
+
+
+@pytest.mark.parametrize(("sign", "mark"), [(",", b""), (";", b"\xef\xbb\xbf")])
+def test_canvas_gets_its_own_table_back(nano, graded, sign, mark):
+    (graded / "canvas-in.csv").write_bytes(grade_book(ANNA, CLEO, DORA, sign=sign, mark=mark))
+    before = imported_by_canvas((graded / "canvas-in.csv").read_bytes())
+    with pytest.raises(CourseError, match=r"Say COLUMN='...'; the file has PS nano; 1; 2 \(55\), Quiz \(7\)$"):
+        export.export(nano, graded, "canvas", graded / "canvas-in.csv", "Student")
+    said = export.export(nano, graded, "canvas", graded / "canvas-in.csv", "PS nano; 1; 2 (55)")
+    data = (graded / "canvas.csv").read_bytes()
+    after = imported_by_canvas(data)
+    assert data.startswith(mark)
+    assert after["55"] == {"points": "5", "101": "4.5", "9": "2", "8": "1", "999": ""}
+    assert after["7"] == before["7"]
     assert said[1:] == ["nobody in the grade book has handed in Ben Bo_102_assignsubmission_file_"]
-    assert '\n"-, Dora",8,u888,1' in (graded / "canvas.csv").read_text(encoding="utf-8")  # as Canvas wrote it
+    assert "-, Dora" in [line[0] for line in csv.reader(io.StringIO(data.decode()), delimiter=sign)]  # no sign before it
+
+
+def test_a_grade_book_with_more_at_the_end_of_a_line(nano, graded):
+    """A spreadsheet leaves commas there; what is no comma would be lost, and is said. So are other points than the set's."""
+    (graded / "in.csv").write_bytes(grade_book(f"{ANNA},,", DORA, points="10.0"))
+    said = export.export(nano, graded, "canvas", graded / "in.csv", "PS nano; 1; 2 (55)")
+    assert imported_by_canvas((graded / "canvas.csv").read_bytes())["55"]["101"] == "4.5"
+    assert "Canvas' points are 10.0, and this set has 5: change it there" in said
+    (graded / "in.csv").write_bytes(grade_book(ANNA.replace('"', ""), DORA))
+    with pytest.raises(CourseError, match=r"in.csv: the line of Ünal has more columns than the first line"):
+        export.export(nano, graded, "canvas", graded / "in.csv", "PS nano; 1; 2 (55)")
+
+
+def test_a_number_of_canvas_is_its_own_before_it_is_anybody_elses(nano, graded):
+    """Cleo is 9 in Canvas, and Anna at the university."""
+    made = book.Book(graded)
+    for name in ("cleoc_9_120_nano.ipynb", "annau_LATE_101_119_nano-1.ipynb"):
+        record = made.records["ben"] | {"student": name, "name": name}
+        made.save(record)
+    (graded / "in.csv").write_bytes(grade_book(ANNA, CLEO))
+    said = export.export(nano, graded, "canvas", graded / "in.csv", "PS nano; 1; 2 (55)")
+    found = imported_by_canvas((graded / "canvas.csv").read_bytes())["55"]
+    assert (found["101"], found["9"]) == ("1", "1")
+    assert not [sentence for sentence in said if "cleoc" in sentence and "nobody" in sentence]
 
 
 def test_a_roster_decides_who_is_in_the_class(nano, graded):
@@ -234,6 +364,75 @@ def test_texts_are_read_beside_their_rubric_and_saved_as_one_goes(nano, graded, 
         assert sentence in json.loads(ask(f"{base}/save", sent | {"score": wrong}))["error"]
     assert "no such text" in json.loads(ask(f"{base}/save", sent | {"student": "zoe"}))["error"]
     assert hand.Hand(nano, graded / "by_hand.csv").entries["ben", "why"].score == 1.5
+
+
+def test_question_ticks_and_a_bank_of_comments_stand_beside_the_text(nano_text, graded):
+    """A tick for each point of the rubric; the comments that were given for this answer, the most frequent first."""
+    hint = "<details><summary>Hint 1: a</summary>\n\nSecret.\n\n</details>"
+    asked = f"## Question 1 (5 points): one\n\nWhy is *one* no **two**?\n\n{hint}\n\n<!-- #region"
+    rubric = "Because.\n\n**Rubric.** 1 point for $a;b$; 2 for the rest. No points for luck."
+    made = source.parse("nano", nano_text.replace("<!-- #region", asked).replace("Because.", rubric))
+    why = next(cell for cell in made.cells if cell.name == "why")
+    assert reading.ticks(why) == [(1.0, "$a;b$"), (2.0, "the rest")]
+    assert reading.ticks(dataclasses.replace(why, points=4)) == []  # a rubric that does not add up is read as it stands
+    desk = reading.Desk(made, graded)
+    for student, words in (("anna", "why?"), ("ben", "why?"), ("cleo", "<b>see</b>")):
+        assert desk.save({"student": student, "answer": "why", "score": "1", "comment": words}) == ""
+    page = desk.page(2, "n")
+    assert "<em>one</em> no <strong>two</strong>" in page
+    assert "Secret." not in page
+    assert re.findall(r'<input type="checkbox" value="([\d.]+)">', page) == ["1", "2"]
+    bank = page.split('<div id="bank">')[1].split("</div>")[0]
+    assert re.findall(r"<button type=\"button\">(.*?)</button>", bank) == ["why?", "&lt;b&gt;see&lt;/b&gt;"]
+
+
+def test_who_reads_blind_sees_no_name(nano, graded):
+    desk = reading.Desk(nano, graded, blind=True)
+    pages = [desk.page(index, "n") for index in range(3)]
+    for page in pages:
+        head = page.replace(page.split("</h2>")[1].split("</div>")[0], "", 1)  # all but the student's own words
+        assert not any(name in head for name in ("anna", "ben", "cleo", "Anna", "Ben", "101", "102"))
+    called = [re.search('data-student="([^"]+)"', page)[1] for page in pages]
+    assert sorted(called) == sorted(map(desk.called, ("anna", "ben", "cleo")))
+    assert desk.save({"student": desk.called("ben"), "answer": "why", "score": "2", "comment": ""}) == ""
+    assert hand.Hand(nano, graded / "by_hand.csv").entries["ben", "why"].score == 2
+    assert desk.save({"student": "ben", "answer": "why", "score": "2", "comment": ""}) == "there is no such text"
+
+
+def test_equal_texts_are_read_once(nano, graded):
+    """To the letter, for the same numbers, and where none of them was read before: anna has her score already."""
+    made = book.Book(graded)
+    for student, seed in (("anna", None), ("ben", None), ("cleo", None), ("dora", 7)):
+        record = json.loads(json.dumps(made.records["anna"])) | {"student": student, "name": student, "seed": seed}
+        made.save(record)
+    desk = reading.Desk(nano, graded)
+    entered = desk.hand()
+    assert [student for _, student in desk.order] == ["anna", "ben", "dora"]
+    assert "2 students wrote this very text" in desk.page(1, "n")
+    assert desk.save({"student": "ben", "answer": "why", "score": "1", "comment": "both"}) == ""
+    entered = hand.Hand(nano, graded / "by_hand.csv")
+    scores = {student: entered.entries[student, "why"].score for student in ("anna", "ben", "cleo", "dora")}
+    assert scores == {"anna": 2.5, "ben": 1, "cleo": 1, "dora": None}
+
+
+def test_several_people_read_a_part_each_and_their_scores_are_merged(nano, graded, capsys):
+    parts = [reading.Desk(nano, graded, shard=(number, 3)).order for number in (1, 2, 3)]
+    assert sorted(text for part in parts for text in part) == reading.Desk(nano, graded).order
+    files = []
+    for name, scores in (("hers", {"ben": 1.0}), ("his", {"ben": 2.0, "cleo": 3.0, "anna": 2.5})):
+        theirs = hand.Hand(nano, graded / "by_hand.csv")
+        for student, score in scores.items():
+            theirs.entries[student, "why"].score = score
+        files.append(graded / f"{name}.csv")
+        book.write(files[-1], theirs.file())
+    said = reading.merge(nano, graded, files)
+    assert said == ["his.csv: why by ben has 2 there and 1 here, which stays"]
+    entered = hand.Hand(nano, graded / "by_hand.csv")
+    assert {student: entered.entries[student, "why"].score for student in NAMES} == {"anna": 2.5, "ben": 1, "cleo": 3}
+    assert list((graded / "backups").glob("by_hand-*.csv"))
+    for wrong in ("4/3", "0/2", "half"):
+        with pytest.raises(CourseError, match="the second of three"):
+            reading.part(wrong)
 
 
 def test_the_desk_is_for_whoever_knows_its_address(desk):

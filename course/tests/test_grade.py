@@ -17,6 +17,7 @@ import psutil
 import pytest
 
 from course import book, grade, make, restore, shield, source
+from course.errors import CourseError
 from course.kernel import Limits
 
 pytestmark = [
@@ -373,3 +374,10 @@ def test_grading_that_is_stopped_and_goes_on_costs_nobody_a_point(nano, tmp_path
     os.killpg(pid, signal.SIGCONT)
     assert os.waitpid(pid, 0)[1] == 0
     assert {name: (row["by tests"], row["notes"]) for name, row in table(out).items()} == {f"s{i}": ("2", "") for i in range(4)}
+
+
+def test_solutions_among_the_packages_are_not_graded_with(monkeypatch):
+    """Every submission sees the folders of Python and of the system."""
+    monkeypatch.setattr(source, "SOURCES", Path(sys.prefix) / "lib/course/sets")
+    with pytest.raises(CourseError, match="every submission can read the solutions"):
+        grade.allowed(LIMITS)

@@ -1,13 +1,16 @@
 """The judge and its fairness."""
 
+import ast
 import json
 
 import nbformat
+import numpy as np
 import pytest
 
-from course import judge, make, rehearse, restore, shield, source
+from course import carry, classroom, judge, make, rehearse, restore, shield, source, submission
 from course.kernel import Kernel, Limits
 from course.submission import Step, Submission
+from foldbook import exercises
 
 pytestmark = [
     pytest.mark.course,
@@ -30,6 +33,12 @@ def test_a_rehearsal_finds_what_is_wrong(tiny_text, monkeypatch):
     late = tiny_text.replace("2 * abs(x)", "x + x")
     wrong = rehearse.rehearse(source.parse("tiny", late), LIMITS)
     assert wrong == ["distractor-1 for twice (forgets the sign) loses [], not ['twice-values']"]
+
+
+def test_a_mistake_that_we_know_is_not_called_almost_right(tiny_text):
+    text = tiny_text.replace("return 2 * abs(x)", "return 1.98 * x")
+    (wrong,) = rehearse.rehearse(source.parse("tiny", text), LIMITS)
+    assert wrong.startswith("distractor-1 for twice (forgets the sign) is told 'almost: twice(1) gives 1.98")
 
 
 def test_another_right_answer_must_lose_nothing(tiny_text):
@@ -83,11 +92,14 @@ print(json.dumps({{
 """
     with Kernel(LIMITS) as kernel:
         outputs, stopped = kernel.run(code, 60)
-        home = kernel.home
+        home, wrapped = kernel.home, kernel.wrapped
     assert stopped == ""
     seen = json.loads(outputs[0]["text"])
     assert seen["here"] == []
-    assert {seen[key] for key in ("root", "secret", "book", "neighbours", "written")} <= {"PermissionError", "FileNotFoundError"}
+    refused = ("secret", "book", "written") if wrapped else ("root", "secret", "book", "neighbours", "written")
+    assert {seen[key] for key in refused} <= {"PermissionError", "FileNotFoundError"}
+    if wrapped:  # bubblewrap gives it a root and processes of its own: what starts it, Python and perhaps one child
+        assert len([name for name in ast.literal_eval(seen["neighbours"]) if name.isdigit()]) <= 3
     assert seen["foldnet"].startswith(str(home))
     assert seen["environment"]["LOGNAME"] == "student"  # whoever runs the judge
     assert not set(seen["environment"]) & {"USER", "PWD", "SSH_AUTH_SOCK", "VIRTUAL_ENV", "FOLDNET_DATA"}
@@ -361,6 +373,14 @@ def quarter(x):
     ],
 )
 def test_a_mistake_costs_its_own_points_and_no_others(half, quarter, lines):
+    changed = {"half": f"def half(x):\n    return {half}", "quarter": f"def quarter(x):\n    return {quarter}"}
+    found, runs = carried(judge.steps_of(source.parse("chain", CHAIN), changed))
+    assert found == lines
+    assert runs == 1 + (half == "x" and "half" in quarter)
+
+
+def carried(steps) -> tuple[list[str], int]:
+    """What is said of the two tests of the chain, and how often the cells ran."""
     problems, runs = source.parse("chain", CHAIN), []
 
     def run(steps):
@@ -368,15 +388,49 @@ def test_a_mistake_costs_its_own_points_and_no_others(half, quarter, lines):
         runs[-1].start()
         return runs[-1]
 
-    steps = judge.steps_of(
-        problems, {"half": f"def half(x):\n    return {half}", "quarter": f"def quarter(x):\n    return {quarter}"}
-    )
     submission = run(steps)
     found = judge.judge(problems, submission)
     submission.close()
-    found = judge.carried(problems, steps, found, run)
-    assert [verdict.line.removeprefix("a hidden test fails: ") for verdict in found.values()] == lines
-    assert len(runs) == 1 + (half == "x" and "half" in quarter)
+    found = carry.carried(problems, steps, found, run)
+    return [verdict.line.removeprefix("a hidden test fails: ") for verdict in found.values()], len(runs)
+
+
+WRONG, RIGHT = "def half(x):\n    return x", "def quarter(x):\n    return half(half(x))"
+HELPED = "def quarter(x):\n    return twice_half(x)"
+STUB, TEST = "def half(x):\n    pass", {"half-values": ""}
+TWICE = "def twice_half(x):\n    return half(half(x))"
+OWN = {  # the cells in their order: a wrong half, and a right quarter that uses it
+    "a helper in an own cell": {"half": WRONG, "own": TWICE, **TEST, "quarter": HELPED},
+    "a helper of a helper": {
+        **{"half": WRONG, "own": "def once(x):\n    return half(x)", **TEST},
+        **{"more": "%matplotlib inline\ndef twice_half(x):\n    return once(once(x))", "quarter": HELPED},
+    },
+    "a helper beside the wrong answer": {"half": f"{WRONG}\n\n{TWICE}", **TEST, "quarter": HELPED},
+    "the wrong answer below its stub": {"half": STUB, "own": WRONG, **TEST, "quarter": RIGHT},
+    "the wrong answer below its check": {"half": STUB, **TEST, "own": WRONG, "quarter": RIGHT},
+    "both below their stubs": {
+        **{"half": STUB, "own": WRONG, **TEST, "quarter": "def quarter(x):\n    pass"},
+        **{"more": f"{TWICE}\n\nquarter = twice_half"},
+    },
+    "both in one cell": {"half": f"{WRONG}\n\n{RIGHT}", **TEST, "quarter": "pass"},
+}
+
+
+@pytest.mark.parametrize("cells", OWN.values(), ids=list(OWN))
+def test_a_mistake_is_carried_through_cells_of_ones_own(cells):
+    lines, runs = carried(
+        [Step(key, code, key == "half-values") for key, code in cells.items()] + [Step("quarter-values", "", True)]
+    )
+    assert "half of" in lines[0]
+    assert lines[1] == "correct (carried: judged with our half)"
+    assert runs == 2
+
+
+def test_a_cell_that_overwrites_all_answers_is_not_run_again_for_each_of_them():
+    """It reads none of them, so none follows from another."""
+    tests = [Step("half-values", "", True), Step("quarter-values", "", True)]
+    lines, runs = carried([Step("own", "half = quarter = lambda x: 0"), *tests])
+    assert (lines, runs) == (["half of three", "a quarter of eight (case 1 of 2)"], 1)
 
 
 def test_what_belongs_to_colab_does_nothing_here():
@@ -384,3 +438,47 @@ def test_what_belongs_to_colab_does_nothing_here():
     with Kernel(LIMITS) as kernel:
         outputs, stopped = kernel.run(code + "def helper():\n    return 1\nprint(helper())", 30)
     assert (outputs, stopped) == ([{"output_type": "stream", "name": "stdout", "text": "1\n"}], "")
+
+
+def test_a_case_that_fails_is_shown_with_small_arrays_in_full(tiny, tiny_text):
+    """The notebook's own line has `…` for an argument and cuts what is long; the feedback has room."""
+    cases = "(([1, 2],), [2, 4]), ((np.arange(8.0),), 2 * np.arange(8))"
+    text = tiny_text.replace("selfcheck(twice, [((1.0,), 2.0)])", f"selfcheck(twice, [{cases}])")
+    check = next(cell for cell in source.parse("tiny", text).tests if cell.name == "twice-values")
+    names = {"np": np, "selfcheck": judge.must_be_correct(exercises.verdict)}
+
+    def told(twice) -> str:
+        return judge.public(check, names | {"twice": twice}, classroom.Here).line
+
+    assert told(lambda x: 2 * np.asarray(x)) == "correct"
+    line = told(lambda x: np.where(np.asarray(x) > 6, 0, 2 * np.asarray(x)))
+    made, right = "[0, 2, 4, 6, 8, 10, 12, 0]", "[0, 2, 4, 6, 8, 10, 12, 14]"
+    assert line.endswith(f"In full: of [0, 1, 2, 3, 4, 5, 6, 7] it makes {made}; {right} is right")
+    assert told(lambda x: np.zeros(len(x))).endswith("In full: of [1, 2] it makes [0, 0]; [2, 4] is right")
+    assert "In full" not in told(lambda x: None)
+    assert "In full" not in told(lambda x: "a" * 300)
+    assert "In full" not in told(lambda x: 1 / 0)
+
+
+def test_no_numbers_are_not_close_to_a_number():
+    assert not judge.close(np.allclose, np.zeros((0, 3)), [1.0, 2.0, 3.0])
+    assert not judge.close(np.allclose, 1, 2)
+    assert judge.close(np.allclose, [], [])
+    assert judge.close(np.allclose, [1.0], 1.0 + 1e-9)
+
+
+def test_outputs_that_no_page_could_show_are_not_kept(monkeypatch):
+    """A record is read again by every later run, and a runner that was patched prints without a limit of its own."""
+
+    class Loud:
+        def run(self, source, seconds):
+            return [{"output_type": "stream", "name": "stdout", "text": "x" * 600}], ""
+
+    monkeypatch.setattr(submission, "MOST_OUTPUTS", 2000)
+    loud = Submission([Step(f"s{number}", "print()") for number in range(6)], LIMITS)
+    loud.kernel = Loud()
+    for step in loud.steps:
+        loud.run(step, 10)
+    assert len(json.dumps([step.outputs for step in loud.steps])) < 4000
+    assert ["traceback" in step.outputs[0] for step in loud.steps] == [False] * 3 + [True] * 3
+    assert loud.notes == ["outputs of more than 0 MB are left out"]

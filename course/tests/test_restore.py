@@ -208,9 +208,26 @@ def test_another_set_is_named():
     other = make.release(source.read("ps3"))
     for cell in other.cells:
         cell.metadata, cell.id = {}, cell.id[::-1]
-    assert restore.another(problems, nbformat.writes(other)) == ["this is ps3, not ps2"]
-    assert restore.another(problems, nbformat.writes(make.release(problems.variant(5)))) == []
-    assert restore.another(problems, '{"cells": []}') == []
+
+    def said(notebook) -> list[str]:
+        return restore.another(problems, restore.read(nbformat.writes(notebook)))
+
+    assert said(other) == ["this is ps3, not ps2"]
+    assert said(make.release(problems.variant(5))) == []
+    assert restore.another(problems, []) == []
+
+
+def test_a_text_of_another_set_is_no_answer_here():
+    """Both have a text named conclusion, and the texts below it are not more of it."""
+    problems, other = source.read("ps2"), make.release(source.read("ps3"))
+    for cell in other.cells:
+        cell.source = "My words." if cell.source == source.TEXT_STUB else cell.source
+    notebook, notes = restore.restore(problems, nbformat.writes(other), make.release(problems))
+    found = {cell.id: cell.source for cell in notebook.cells}
+    texts = [cell.name for cell in problems.of("answer") if not cell.code]
+    assert {found[name] for name in texts} == {source.TEXT_STUB}
+    assert "My words." in found.values()  # it is shown, as one's own
+    assert notes[-1] == "this is ps3, not ps2"
 
 
 def test_a_cell_that_names_colab_keeps_its_helpers(tiny, release):

@@ -10,6 +10,7 @@ import sys
 import time
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import psutil
 import pytest
@@ -57,7 +58,7 @@ def test_what_landlock_lets_through_the_filter_does_not(walls, tmp_path):
         *(f"os.chmod({path}, 0o777)", f"os.utime({path}, (1, 1))"),
         *(f"os.setxattr({path}, 'user.a', b'b')", f"os.chown({path}, 1, 1)"),
         *("os.memfd_create('a')", "socket.socket(40, socket.SOCK_STREAM)", "socket.socket(socket.AF_INET)"),
-        *("socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)", "ctypes.CDLL(None).unshare(0x10000000)", "os.listdir('/')"),
+        *("socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)", "ctypes.CDLL(None).unshare(0x10000000)"),
         *("ctypes.CDLL(None).ptrace(16, 1, 0, 0)", "os.mknod('device', 0o60644, 1)"),
     ]
     with Kernel(LIMITS) as kernel:
@@ -66,7 +67,32 @@ def test_what_landlock_lets_through_the_filter_does_not(walls, tmp_path):
     after = victim.stat()
     assert (stat.S_IMODE(after.st_mode), after.st_mtime_ns, after.st_uid) == (0o644, before.st_mtime_ns, before.st_uid)
     assert os.listxattr(victim) == []
-    assert said[4:] == ["PermissionError", "OSError", "OSError", "OSError", "-1", "PermissionError", "-1", "PermissionError"]
+    assert said[4:] == ["PermissionError", "OSError", "OSError", "OSError", "-1", "-1", "PermissionError"]
+
+
+def test_nothing_is_written_but_in_its_room_and_nothing_of_ours_is_read(walls, tmp_path):
+    """Memory of the new file system has no size, shared memory has none, and to root /proc/sys is the machine's."""
+    secret = tmp_path / "secret"
+    secret.write_text("nobody reads this")
+    places = ["/x", "/tmp/x", "/dev/x", "/dev/shm/x", "/usr/x", "/proc/sys/kernel/core_uses_pid", "/proc/self/oom_score_adj"]
+    calls = [f"open({place!r}, 'a')" for place in places]
+    calls += [f"open({str(path)!r}).read()" for path in (secret, kernel.ROOT / "course/judge.py", kernel.ROOT / "pyproject.toml")]
+    with Kernel(LIMITS) as shielded:
+        outputs, _ = shielded.run(tried(*calls, "open('mine', 'w').write('a')", "open('/dev/null', 'w').write('a')"), 30)
+    *said, mine, nothing = json.loads(outputs[0]["text"]).values()
+    assert (mine, nothing) == ("1", "1")
+    told = dict(zip(calls, said))
+    refused = ("PermissionError", "OSError", "FileNotFoundError")
+    assert {call: word for call, word in told.items() if word not in refused} == {}
+
+
+def test_where_bubblewrap_is_around_no_landlock_is_needed(monkeypatch):
+    monkeypatch.setattr(shield, "version", lambda: 0)
+    monkeypatch.setattr(shield, "filtered", lambda: True)
+    monkeypatch.setattr(shield, "bubblewrap", lambda: "/usr/bin/bwrap")
+    assert shield.missing() == []
+    monkeypatch.setattr(shield, "bubblewrap", lambda: None)
+    assert "no Landlock" in " ".join(shield.missing())
 
 
 ELSEWHERE = """
@@ -262,6 +288,28 @@ def test_a_submission_has_a_name_and_torch_can_compile_in_it():
     assert (outputs[0].get("text"), stopped) == ("student\n", "")
 
 
+def test_what_a_build_of_torch_maps_is_no_memory_of_the_answer(monkeypatch, tmp_path):
+    """A CUDA build maps much that nobody touches: what its import counts as is measured, and the limit lies beyond it."""
+    assert abs(kernel.data("x = bytearray(300 * 2**20)") - kernel.data("") - 300) <= 3
+    assert kernel.data("1 / 0") == 0
+    (tmp_path / "torch").mkdir()
+    (tmp_path / "torch/__init__.py").touch()
+    monkeypatch.setattr(kernel, "data", lambda code: 77 if code == "import torch._dynamo" else 0)
+    monkeypatch.setattr(
+        kernel.importlib.util, "find_spec", lambda name: SimpleNamespace(origin=str(tmp_path / "torch/__init__.py"))
+    )
+    for line, wanted in (("cuda: Optional[str] = '12.8'", 77), ("cuda = None", 0), ("cuda: Optional[str] = None", 0)):
+        (tmp_path / "torch/version.py").write_text(f"__version__ = '2'\n{line}\n")
+        kernel.before.cache_clear()
+        assert kernel.before() == wanted
+    kernel.before.cache_clear()
+    taken = "import mmap\nm = mmap.mmap(-1, 700 * 2**20, mmap.MAP_PRIVATE)\nprint('mapped')"
+    for more, said in ((0, "error"), (500, "stream")):
+        monkeypatch.setattr(kernel, "before", lambda more=more: more)
+        with Kernel(LIMITS) as shielded:
+            assert [output["output_type"] for output in shielded.run(taken, 30)[0]] == [said]
+
+
 def test_processes_that_have_ended_are_buried(walls):
     """A photograph that is closed leaves no process behind that would count; and a cell can end its own process."""
     with Kernel(LIMITS) as kernel:
@@ -280,7 +328,7 @@ def test_processes_that_have_ended_are_buried(walls):
 @pytest.mark.course
 def test_students_are_told_what_they_can_import():
     text = (source.ROOT / "book/assignments/student.md").read_text(encoding="utf-8")
-    told = text.split("there are Python's own modules and")[1].split(";")[0]
+    told = text.split("there are Python's own modules and")[1].split(".")[0]
     names = re.findall(r"`(\w+)`", told)
     assert {"numpy", "torch", "foldnet"} <= set(names)
     with Kernel(Limits(shield="basic")) as kernel:

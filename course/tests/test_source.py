@@ -1,10 +1,19 @@
 """Sources of problem sets: what students see of them, what they must not see, and what an author forgot."""
 
+import ast
 import json
+import os
 import re
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
 
 import pytest
+import torch
 
+import foldnet
 from course import make, source
 
 CHECKSUMS = {"chain": "bb8ef4c4cee735608419854da024aa9f", "chain-values": "9420f4eb1b36a5f9323ea3947c9fa7aa"}  # by nbgrader 0.9.6
@@ -126,6 +135,119 @@ def test_optional_points_make_up_for_others_and_no_more(tiny_text):
     assert source.parse("tiny", tiny_text).points == 6
 
 
+def test_a_part_is_on_real_data_and_on_a_network_of_ones_own():
+    texts = "\n".join(cell.source for name in source.names() for cell in source.read(name).cells)
+    assert "foldnet.digits()" in texts
+    assert "foldnet.of(own)" in texts
+    assert "(../own.ipynb)" in texts
+
+
+def test_the_line_that_grows_a_network_on_digits_grows_it():
+    """As the question has it, and with more than half of the test images right after a few steps."""
+    texts = "\n".join(cell.source for name in source.names() for cell in source.read(name).of("text"))
+    (line,) = re.findall(r"`own = (foldnet\.of\(own\)\.wrong\(.+?\.grow\(\))`", texts)
+    torch.manual_seed(0)
+    own, digits = torch.nn.Sequential(torch.nn.Linear(64, 4), torch.nn.ReLU(), torch.nn.Linear(4, 10)).double(), foldnet.digits()
+    images, labels = torch.as_tensor(digits.x_train, dtype=torch.float64), torch.as_tensor(digits.y_train)
+    costs = []
+    for neurons in (4, 8, 12):
+        assert own[0].out_features == neurons
+        adam = torch.optim.Adam(own.parameters(), lr=0.01)
+        for _ in range(30):
+            loss = torch.nn.functional.cross_entropy(own(images), labels)
+            adam.zero_grad()
+            loss.backward()
+            adam.step()
+        costs.append(float(loss.detach()))
+        own = eval(line, {"foldnet": foldnet, "own": own, "digits": digits})
+        costs.append(float(torch.nn.functional.cross_entropy(own(images), labels).detach()))
+    assert costs == sorted(costs, reverse=True)
+    right = own(torch.as_tensor(digits.x_test, dtype=torch.float64)).argmax(1).numpy() == digits.y_test
+    assert right.mean() > 0.5
+
+
+STEPS = {"symmetric-proof": "averaged", "both-layers": "residuals", "count-faces": "cut-polygon", "pieces": "part-above"}
+
+
+@pytest.mark.parametrize(("answer", "step"), STEPS.items())
+def test_a_question_that_takes_an_evening_has_a_step_and_a_ladder(answer, step):
+    """A function on the way, with a check of its own, and then three hints or more, each folded."""
+    problems = next(p for p in map(source.read, source.names()) if step in [cell.name for cell in p.cells])
+    names = [cell.name for cell in problems.cells]
+    between = problems.cells[names.index(step) : names.index(answer)]
+    (own,) = problems.cells[names.index(step)].defines
+    assert any(cell.kind == "test" and own in cell.public for cell in between)
+    hints = [cell.source for cell in between if cell.kind == "text"]
+    found = re.findall(r"<details><summary>Hint (\d): .+</summary>\n\n(?:.+\n)+\n</details>", "\n".join(hints))
+    assert found == [str(k) for k in range(1, len(found) + 1)]
+    assert len(found) >= 3
+
+
+def long_sentences(text: str, most: int = 35) -> list[str]:
+    """Sentences of more words than that; a formula, a name in code and a link are a word each, a cell of a table is a text."""
+    words = ((r"<code>.*?</code>", "C"), (r"\$\$.*?\$\$", "F"), (r"\$[^$]*\$", "F"), (r"`[^`]*`", "C"), (r"<[^>]*>", ""))
+    for pattern, word in ((r"^```.*?^```$", ""), (r"^\*\*To read on:.*?$", ""), *words):
+        text = re.sub(pattern, word, text, flags=re.DOTALL | re.MULTILINE)
+    text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", text)
+    blocks = re.split(r"\n\s*\n|\n- |\n\d\. |\n\||\s\|(?=\s)", text)
+    sentences = [s for block in blocks for s in re.split(r"(?<=[.?!:])[*)]*\s+(?=[A-Z*(])", block.replace("\n", " "))]
+    return [sentence for sentence in sentences if len(re.findall(r"[\w'-]+", sentence)) > most]
+
+
+def test_a_long_sentence_is_found():
+    long = "One " + "two " * 34 + "$a b c$."
+    assert long_sentences(long) == ["One " + "two " * 34 + "F."]
+    assert long_sentences("One " + "two " * 20 + "end. Another " + "one " * 20 + "end.") == []
+    assert (
+        len(long_sentences(f"Begin with <code>```python</code>. {long}\n\n```sh\n{long}\n```\n\n{long}\n\n| a | {long} |")) == 3
+    )
+
+
+PAGES = sorted(path.name for path in (source.ROOT / "book/assignments").glob("*.md"))
+
+
+@pytest.mark.parametrize("name", [*source.names(), *PAGES])
+def test_what_the_course_says_is_read_once(name):
+    """Second-language readers too: no sentence of more than 35 words, as in the stories. A list of links is no sentence."""
+    if name.endswith(".md"):
+        text = (source.ROOT / "book/assignments" / name).read_text(encoding="utf-8")
+    else:
+        text = "\n\n".join(cell.source for cell in source.read(name).of("text"))
+    assert long_sentences(text) == []
+
+
+SAYS = re.compile(
+    r"\?|\b(not|no|without|nothing|missing|too|is|are|has|have|does|do|may|must|should|needs?|needed|costs?|gains?|ends?|finds?"
+    r"|changes?|lies?|takes|says|shows|stands?|becomes|steps|fits|fall|follows|names|rise|reach|runs|bends?|gives|depend|start)\b"
+)
+OTHER = re.compile(r"\b(another|others?|otherwise|elsewhere)\b[^?:;]*$")
+
+
+def bare(message: ast.expr | None) -> bool:
+    """Whether a message says no more than which case failed, or that something else was found."""
+    pieces = [n.value for n in ast.walk(message) if isinstance(n, ast.Constant) and isinstance(n.value, str)] if message else []
+    text = " ".join(pieces)
+    return not SAYS.search(text) or bool(OTHER.search(text))
+
+
+def test_a_bare_message_is_found():
+    bad = ['"thirty random points"', 'f"{k} neurons"', 'f"{n} networks: another median"', '"a kink is elsewhere"']
+    good = ['"the points may come in any order"', 'f"{n} networks: another median: is it that of all?"']
+    assert [bare(ast.parse(text, mode="eval").body) for text in (*bad, *good)] == [True] * 4 + [False] * 2
+    assert bare(None)
+
+
+@pytest.mark.parametrize("name", source.names())
+def test_a_hidden_message_names_a_likely_mistake(name):
+    """It is all that a student sees of a hidden test: the case, and then what to look at."""
+    told = []
+    for test in source.read(name).tests:
+        hidden = test.source.split("### BEGIN HIDDEN TESTS")[1]
+        told += [node.msg for node in ast.walk(ast.parse(hidden)) if isinstance(node, ast.Assert)]
+    assert len(told) > 8
+    assert [message and ast.unparse(message) for message in told if bare(message)] == []
+
+
 @pytest.mark.parametrize("name", source.names())
 def test_a_set_is_what_the_course_asks_for(name):
     """Goals, four to six questions, each with its level, points that add up to what the questions say, a text, a plot and an
@@ -140,7 +262,13 @@ def test_a_set_is_what_the_course_asks_for(name):
     assert sum(points for points, level in stated.values() if level != "Optional") == problems.points
     assert sum(points for points, level in stated.values() if level == "Optional") == problems.extra > 0
     assert "**You will be able to**\n\n- " in text
-    assert re.search(r"\*\*Time:\*\* about [\w ]+ hours, .*these are our guesses, no class has been timed yet", text)
+    minutes = {
+        int(q): int(m) for q, m in re.findall(r"^## Question (\d+) .*\n\n\*[\w-]+\.\* About (\d+) minutes\.", text, re.MULTILINE)
+    }
+    assert set(minutes) == set(stated)
+    asked = sum(number for question, number in minutes.items() if stated[question][1] != "Optional") / 60
+    assert abs(asked - problems.hours) <= 0.25, "what the head says is the sum of what the questions say, to half an hour"
+    assert "These are our guesses: no class has been timed yet." in text
     assert not re.search(r"\bsections? \d", text, re.IGNORECASE)
     by_tests = sum(test.points for test in problems.tests if not test.optional)
     assert f"{problems.points:g}, of which {by_tests:g} are found by tests and {problems.points - by_tests:g} by a reader" in text
@@ -149,3 +277,25 @@ def test_a_set_is_what_the_course_asks_for(name):
     assert all("**Rubric.**" in cell.source for cell in rubrics)
     assert "a plot" in text
     assert "experiment" in text.lower()
+
+
+def test_the_folder_works_in_a_repository_of_its_own(tmp_path):
+    """It knows the clone of the book by foldbook, keeps grades beside itself, and checks the student versions of the book."""
+    shutil.copytree(source.HOME / "course", tmp_path / "course", ignore=shutil.ignore_patterns("tests", "__pycache__"))
+    said = "from course import grade, make, source; print(source.HOME, source.ROOT, make.main(['--check', *source.names()[:1]]))"
+    paths = {**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{source.ROOT}"}
+    done = subprocess.run([sys.executable, "-c", said], capture_output=True, text=True, cwd=tmp_path, env=paths)
+    assert done.stdout.endswith(f"{tmp_path} {source.ROOT} 0\n"), done.stderr
+
+
+def test_an_installation_points_to_the_folder_and_a_wheel_holds_no_solution(tmp_path):
+    """Among the packages every submission could read them."""
+    pytest.importorskip("hatchling")
+    shutil.copytree(source.HOME / "course", tmp_path / "course", ignore=shutil.ignore_patterns("__pycache__"))
+    for build in ("build_wheel", "build_editable"):  # of the same name
+        said = f"from hatchling.build import {build}; print({build}('..'))"
+        done = subprocess.run([sys.executable, "-c", said], capture_output=True, text=True, cwd=tmp_path / "course")
+        assert done.returncode == 0, done.stderr
+        with zipfile.ZipFile(tmp_path / done.stdout.split()[-1]) as packed:
+            files = {Path(name).suffix: packed.read(name).decode() for name in packed.namelist() if ".dist-info/" not in name}
+        assert files == ({} if build == "build_wheel" else {".pth": str(tmp_path)})

@@ -2,11 +2,12 @@
 
 import json
 import math
+import re
 
 import nbformat
 import pytest
 
-from course import classroom, grade, look, make, numbers, shield, source, variants
+from course import classroom, collect, grade, look, make, numbers, roster, shield, source, variants
 from course.kernel import Limits
 
 kept = pytest.mark.skipif("ps2" not in source.names(), reason="the sources of the problem sets are kept elsewhere")
@@ -127,6 +128,44 @@ def test_a_class_gets_its_notebooks_and_the_list(lines, tmp_path):
         variants.write_class(lines, [{"name": "Anna"}, {"name": "Anna"}], tmp_path / "out", tmp_path / "grades", "secret")
 
 
+def test_a_notebook_bears_a_sign_of_the_student_whom_it_was_made_for(lines, tmp_path):
+    """Under whatever name it comes back; what the platform wrote about who handed it in counts more, and it is said."""
+    out = tmp_path / "grades"
+    listed = [{"name": f"{name} Bo", "id": f"{number}"} for number, name in enumerate(("Anna", "Ben", "Cleo", "Dora"), 101)]
+    variants.write_class(lines, listed, tmp_path / "made", out, "secret")
+    texts = {line["id"]: (tmp_path / "made" / line["id"] / "lines.ipynb").read_text(encoding="utf-8") for line in listed}
+    signs = {key: set(re.findall("foldnet-[0-9a-f]{20}", text)) for key, text in texts.items()}
+    assert [len(found) for found in signs.values()] == [1] * 4
+    assert len(set().union(*signs.values())) == 4
+    assert variants.sign_of("other", "lines", "101") not in signs["101"]
+    (tmp_path / "in").mkdir()
+    forged = texts["104"].replace(*signs["104"], "foldnet-" + "0" * 20)
+    files = {
+        **{"homework.ipynb": texts["101"], "101.ipynb": texts["102"], "Ben Bo_9_assignsubmission_file_x.ipynb": texts["103"]},
+        **{"cleo_103_77_a.ipynb": texts["103"] + texts["101"], "x.ipynb": forged, "copy.ipynb": texts["101"]},
+    }
+    for name, text in files.items():
+        (tmp_path / "in" / name).write_text(text, encoding="utf-8")
+    handed = {one.name: one for one in collect.collect(tmp_path / "in", "lines")[0]}
+    variants.recognise(out, list(handed.values()))
+    seeds = {line["id"]: int(line["variant"]) for line in variants.entered(out)}
+    owners = dict(zip(files, ("101", "102", "102", "103", None, "101")))
+    assert {name: one.seed for name, one in handed.items()} == {name: key and seeds[key] for name, key in owners.items()}
+    assert {name: one.notes for name, one in handed.items()} == {
+        "homework.ipynb": ["2 files are the notebook that was made for 101"],
+        "copy.ipynb": ["2 files are the notebook that was made for 101"],
+        "101.ipynb": [],
+        "Ben Bo_9_assignsubmission_file_x.ipynb": ["this notebook was made for 103"],
+        "cleo_103_77_a.ipynb": [],  # two signs say nothing
+        "x.ipynb": ["nobody in variants.csv has this name: judged by the numbers of the book"],
+    }
+    rows = [{"handed in as": one.name, "student": one.student, roster.MADE_FOR: one.made_for} for one in handed.values()]
+    claims, left = roster.claimed([{"Student": "Anna Bo", "ID": "101"}, {"Student": "Ben Bo", "ID": "102"}], rows)
+    found = [sorted(row["handed in as"] for row in theirs) for _, theirs in claims]
+    assert found == [["copy.ipynb", "homework.ipynb"], ["101.ipynb", "Ben Bo_9_assignsubmission_file_x.ipynb"]]
+    assert [row["handed in as"] for row in left] == ["cleo_103_77_a.ipynb", "x.ipynb"]
+
+
 def test_a_set_without_variants_makes_no_class(tiny, tmp_path):
     with pytest.raises(make.CourseError, match="tiny has no variants"):
         variants.write_class(tiny, [{"name": "Anna"}], tmp_path, tmp_path, "secret")
@@ -162,6 +201,16 @@ def test_each_student_is_judged_by_their_own_numbers(lines, tmp_path):
     assert {name: row["by tests"] for name, row in rows.items()} == {"anna": "5", "ben": "1", "cleo": "1", "dora": "5"}, rows
     assert "nobody in variants.csv has this name" in rows["dora"]["notes"]
     assert "changed cells put back: line-values" in rows["cleo"]["notes"]
+    given = json.loads((tmp_path / "made/ben/lines.ipynb").read_text(encoding="utf-8"))  # the sign is in it
+    answers = {cell["id"]: cell["source"] for cell in solution(mine["ben"], mine["ben"])["cells"]}
+    for cell in given["cells"]:
+        cell["source"] = answers.get(cell["id"], cell["source"])
+    for path in (tmp_path / "in").iterdir():
+        path.unlink()
+    (tmp_path / "in/homework.ipynb").write_text(json.dumps(given), encoding="utf-8")
+    rows = {row["student"]: row for row in grade.grade(lines, tmp_path / "in", tmp_path / "out", LIMITS)}
+    found = rows["homework"]
+    assert (found["by tests"], found["made for"], found["notes"]) == ("5", "ben", "")
 
 
 def earned(problems, test, names) -> bool:

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.skipif("ps2" not in source.names(), reason="the sources
 def weeks() -> dict[int, tuple[list[str], str]]:
     """What is read in each week, and the words on sets and project, from the instructors' table."""
     text = (PAGES / "instructor.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| \[(\d+)\]\(week-\1\.md\) \| (.+?) \| (.+?) \|$", text, re.MULTILINE)
+    rows = re.findall(r"^\| \[(\d+)\]\(week-\1\.md\) \| (.+?) \| (.+?) \| [\d.]+ \|$", text, re.MULTILINE)
     return {int(number): ([path.removeprefix("../") for path in STORY.findall(read)], sets) for number, read, sets in rows}
 
 
@@ -62,6 +62,29 @@ def test_the_page_of_a_week_has_what_the_table_says(week):
     assert len(re.findall(r"^\d\. .+[?.]$", questions.split("## Slides")[0], re.MULTILINE)) == 3 * max(1, len(stories))
     promised = re.findall(r"\[PS\d\]\(ps\d\.ipynb\) (?:goes out|is due)", sets)
     assert promised == re.findall(r"\[PS\d\]\(ps\d\.ipynb\) (?:goes out|is due)", head)
+
+
+def test_the_hours_of_a_week_are_the_sum_of_what_it_asks_for():
+    """An hour and a quarter for a story with its questions, what the set says that is due, four for a step of the project."""
+    text = (PAGES / "instructor.md").read_text(encoding="utf-8")
+    said = dict(re.findall(r"^\| \[(\d+)\]\(week-\d\.md\) .* \| ([\d.]+) \|$", text, re.MULTILINE))
+    for week, (stories, sets) in weeks().items():
+        due = sum(source.read(name.lower()).hours for name in re.findall(r"\[(PS\d)\]\(ps\d\.ipynb\) is due", sets))
+        project = 4 * bool(re.search(r"project(?:\]\(project.md\))?: ", sets))
+        assert float(said[str(week)]) == 1.25 * len(stories) + due + project, week
+
+
+@pytest.mark.parametrize("week", range(1, 10))
+def test_every_week_begins_with_something_to_talk_about(week):
+    """A question for five minutes whose answer is folded, and no question of the sheet that is read before class."""
+    text = (PAGES / f"week-{week}.md").read_text(encoding="utf-8")
+    found = re.search(
+        r"\*\*Warm-up, five minutes\.\*\* (.+\?)\n\n<details><summary>What to listen for</summary>\n\n(.+)\n\n</details>", text
+    )
+    question, answer = found.groups()
+    assert found.end() < text.index("## Reading questions")
+    assert question.split(".")[-1] not in text[found.end() :]
+    assert 15 <= len(answer.split()) <= 90
 
 
 def test_there_are_sets_in_which_networks_are_trained_on_what_the_sets_before_left_out():

@@ -55,6 +55,8 @@ def test_every_submission_gets_what_it_deserves(graded, animals, name):
     assert float(row["to be read"]) == animal.to_read, row
     assert row["of"] == "28"
     assert all(note in row["notes"] for note in animal.notes), row["notes"]
+    page = BeautifulSoup((graded / "feedback" / f"{name}.html").read_text(encoding="utf-8"), "html.parser")
+    assert [word for word in animal.never if word in row["notes"] + page.get_text()] == []
 
 
 def test_a_missing_submission_is_in_the_table(graded):
