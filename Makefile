@@ -27,7 +27,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help book test lab pins tremble plan notebooks text notebook lint mutate mutants sweep assignments rehearse rehearse-class variants quiz grade read export check-submission address clean
+.PHONY: help book test lab report pdf pins tremble plan notebooks text notebook lint mutate mutants sweep assignments rehearse rehearse-class variants quiz grade read export check-submission address clean
 
 help: ## this list
 	@echo "Usage: make TARGET [CHAPTER=splines/breakpoints] ..."; echo
@@ -36,12 +36,20 @@ help: ## this list
 book: $(READY) ## build the site from the stored outputs and print the address of its first page
 	@$(BIN)/python -m tools.site
 
-test: $(READY) ## everything: style, package, notebooks, mutations, course, site, browser, install (ONLY="style package" for some of it)
+test: $(READY) ## everything: style, package, notebooks, mutations, course, print, site, browser, install (ONLY="style package" for some of it)
 	@$(BIN)/python -m tools.check --jobs $(JOBS) $(ONLY)
 
 lab: $(READY) ## open the book in JupyterLab, in the same environment; the first time installs it there
 	@$(BIN)/python -m tools.install lab
 	@$(BIN)/jupyter lab --notebook-dir=book
+
+report: $(READY) ## set the report that can be cited, as a PDF in _build/print; the first time installs Typst and pandoc
+	@$(BIN)/python -m tools.install print
+	@$(BIN)/python -m tools.print report
+
+pdf: $(READY) ## set the print edition of the stories, as a PDF in _build/print
+	@$(BIN)/python -m tools.install print
+	@$(BIN)/python -m tools.print book
 
 pins: $(READY) ## make the requirements*.txt again from what the requirements*.in ask for (UPGRADE=1 takes newer versions)
 	@$(BIN)/python -m tools.pins $(if $(UPGRADE),--upgrade)

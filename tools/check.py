@@ -15,6 +15,7 @@ import os
 import subprocess
 import sys
 import time
+from importlib.util import find_spec
 from pathlib import Path
 from shutil import which
 
@@ -33,6 +34,7 @@ FAILURES, NO_TESTS = 1, 5  # pytest's exit status where tests failed, and where 
 CACHE = ROOT / "_build/.pytest_cache"
 RUNTIMES = ROOT / "_build/runtimes.json"  # what the last run of the notebooks measured
 TESTS = ("tests", "course/tests")
+NO_OTHER_STAGE = "not browser and not install and not course and not print"
 ON_THE_MACHINE, FEW = ("course", "browser"), 3  # stages whose tests may be run once more, and how many of them
 
 
@@ -46,13 +48,14 @@ def stages(jobs: int) -> dict[str, list[list]]:
             [sys.executable, "-m", "ty", "check", "foldnet", "foldbook", "experiments", "tools"],
             *scripts(),
         ],
-        "package": [[*PYTEST, *COVERAGE, "-n", jobs, *shared, "-m", "not browser and not install and not course", *TESTS]],
+        "package": [[*PYTEST, *COVERAGE, "-n", jobs, *shared, "-m", NO_OTHER_STAGE, *TESTS]],
         "notebooks": [[*PYTEST, "-n", jobs, "--dist=loadfile", "--no-loadscope-reorder", *NBVAL, *longest_first()]],
         "mutations": [[sys.executable, "-m", "tools.mutate", "--sample", "10", "--jobs", str(jobs)]],
         "course": [
             [sys.executable, "-m", "course.make", "--check"],
             [*PYTEST, "-n", jobs, "--dist=loadgroup", "-m", "course", "course/tests"],
         ],
+        "print": [[*PYTEST, "-m", "print", "tests"]],  # before the site, which links what it finds printed
         "site": [[sys.executable, "-m", "tools.site", "--full"]],
         # each folder has a browser of its own, and a process can start one
         "browser": [[*PYTEST, "-n", jobs, *shared, "-m", "browser", "tests"], [*PYTEST, "-m", "browser", "course/tests"]],
@@ -111,6 +114,9 @@ def run(name: str, commands: list[list], jobs: int) -> tuple[str, str, float]:
     if name == "browser" and not browser():
         print("THERE IS NO CHROMIUM ON THIS MACHINE: no page was opened; install chromium and run this stage again")
         return name, "SKIPPED: no Chromium here", 0.0
+    if name == "print" and not printers():
+        print("TYPST, PANDOC OR POPPLER IS MISSING: nothing was printed; make report installs the first two")
+        return name, "SKIPPED: no Typst, pandoc or poppler", 0.0
     if name == "style" and not scripts():
         print("THE SCRIPTS IN live/ ARE NOT CHECKED: npm or its packages are missing; run npm ci in live/ and this stage again")
         outcome = "ok, without the scripts in live/"
@@ -148,6 +154,14 @@ def environment(jobs: int) -> dict[str, str]:
     share = str(max(1, (os.cpu_count() or 1) // max(1, jobs)))
     threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), share)
     return {**threads, "MPLBACKEND": "agg", **MONITORING, **os.environ}
+
+
+def printers() -> bool:
+    """Whether the report and the print edition can be set and measured here.
+
+    `make report` installs Typst and pandoc; poppler comes with the system.
+    """
+    return all(find_spec(name) for name in ("typst", "pypandoc")) and bool(which("pdftoppm"))
 
 
 def browser() -> str | None:

@@ -1,7 +1,9 @@
 """Make `.venv` as requirements.txt says, with foldnet itself in it: called by the Makefile, with any Python from 3.11 on.
 
-`python -m tools.install lab` adds JupyterLab, when it is asked for. Only the standard library is at hand here. The pip log goes
-to pip.log in the environment; a line every few seconds says how far it is.
+`python -m tools.install lab` adds JupyterLab on demand, and `print` adds Typst and pandoc. Only the standard library is
+at hand here. The pip log goes to pip.log in the environment; a line every few seconds says how far it is.
+
+By hand and not by uv: this runs before there is an environment, with a Python that has pip and may have nothing else.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ ROOT = Path(__file__).resolve().parent.parent
 ENVIRONMENTS = {
     "book": (ROOT / ".venv", ROOT / "requirements.txt"),
     "lab": (ROOT / ".venv", ROOT / "requirements-lab.txt"),
+    "print": (ROOT / ".venv", ROOT / "requirements-print.txt"),
 }
 STEPS = ("Collecting", "Downloading", "Installing", "Using")
 EVERY = 15  # seconds between two lines of progress
@@ -26,7 +29,7 @@ EVERY = 15  # seconds between two lines of progress
 def main(which: str = "book") -> int:
     venv, requirements = ENVIRONMENTS[which]
     pip = [str(venv / "bin" / "python"), "-m", "pip", "--disable-pip-version-check"]
-    ready = venv / (".lab" if which == "lab" else ".ready")
+    ready = venv / (".ready" if which == "book" else f".{which}")
     if which != "book" and ready.is_file() and ready.stat().st_mtime >= requirements.stat().st_mtime and works(venv):
         return 0
     if not works(venv):

@@ -308,6 +308,8 @@ def checks_are_known(nb: Notebook) -> Iterator[str]:
             yield f"cell {i}: checks {claim.id}, which is assigned to {claim.chapter}"
         if record["verdict"] == "corrected" and not claim.truth:
             yield f"cell {i}: {claim.id} is corrected, and its claim does not say what is true"
+        if claim.weight and not any(point["verdict"] == "corrected" for point in record["points"]):
+            yield f"cell {i}: {claim.id} has a weight, and no point of it is corrected"
         if record["verdict"] == "differs" and not record["note"]:
             yield f"cell {i}: {claim.id} differs, and the check has no note that says what was tried"
 
@@ -328,6 +330,8 @@ def main(names: list[str], root: Path = ROOT) -> int:
         wrong = problems(notebook)
         found += len(wrong)
         print(f"{notebook.name}: " + (f"{len(wrong)} problems" if wrong else "fine"), *wrong, sep="\n  ")
+        if notebook.role == "story":
+            print(f"  ({story.measures(notebook)})")
     return bool(found)
 
 

@@ -1,4 +1,4 @@
-"""Build the live figures and bring stored notebooks up to date: `python -m tools.live` (needs node and npm).
+"""Build the live figures and the guesses, and bring stored notebooks up to date: `python -m tools.live` (needs node and npm).
 
 A stored figure is a state, a still picture and a script. A new script changes neither of the others, so it is put in the place of
 the old one and the chapter need not run again; where a figure begins otherwise, or looks otherwise as a still, it must.
@@ -12,19 +12,41 @@ import subprocess
 import sys
 from pathlib import Path
 
-from foldbook.live import figures, script
+from foldbook.live import figures, hash_of, script
 
 ROOT = Path(__file__).resolve().parent.parent
-STORED = re.compile(r'data-live="(\w+)" data-live-hash="\w+"(.*?)<script data-live-script="\1">.*?</script>', re.DOTALL)
+STORED = re.compile(
+    r'(data-(?:live|guess)="\w+") data-live-hash="\w+"(.*?)<script data-live-script="(\w+)">.*?</script>', re.DOTALL
+)
+
+
+CHARACTERS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#%()*+,-"
+DIGITS = """\
+/** The first {many} small digits of scikit-learn that `foldnet.data.digits` trains on, written by `python -m tools.live`. */
+const CHARACTERS = "{characters}";
+const PACKED = "{packed}";
+
+/** What they are. */
+export const LABELS = [..."{labels}"].map(Number);
+
+/** Their pixels, row by row, from 0 to 1. @returns {{number[][]}} */
+export function digits() {{
+  const /** @type {{number[]}} */ pixels = [], at = (/** @type {{number}} */ k) => CHARACTERS.indexOf(PACKED.charAt(k));
+  for (let k = 0; k < PACKED.length; k += 2) {{
+    const three = 71 * at(k) + at(k + 1);
+    pixels.push(Math.floor(three / 289) / 16, (Math.floor(three / 17) % 17) / 16, (three % 17) / 16);
+  }}
+  return LABELS.map((_, p) => pixels.slice({side} * p, {side} * (p + 1)));
+}}
+"""
 
 
 def refreshed(html: str) -> str:
     """The HTML of an output with the scripts, and their hashes, that the package has now."""
 
     def new(found: re.Match) -> str:
-        name, between = found[1], found[2]
-        start = f'data-live="{name}" data-live-hash="{figures()[name]["hash"]}"'
-        return f'{start}{between}<script data-live-script="{name}">{script(name)}</script>'
+        what, between, name = found.groups()
+        return f'{what} data-live-hash="{hash_of(name)}"{between}<script data-live-script="{name}">{script(name)}</script>'
 
     return STORED.sub(new, html)
 
@@ -44,7 +66,24 @@ def refresh(path: Path) -> bool:
     return changed
 
 
+def digits(many: int = 300) -> str:
+    """`live/core/digits.js`: the first small training digits, three pixels of 0 to 16 in two characters of 71."""
+    from foldnet import data
+
+    images = data.digits()
+    pixels = (16 * images.x_train[:many].ravel()).astype(int)
+    packed = "".join(CHARACTERS[k // 71] + CHARACTERS[k % 71] for k in pixels.reshape(-1, 3) @ [289, 17, 1])
+    return DIGITS.format(
+        many=many,
+        characters=CHARACTERS,
+        packed=packed,
+        labels="".join(map(str, images.y_train[:many])),
+        side=images.x_train.shape[1],
+    )
+
+
 def main() -> int:
+    (ROOT / "live" / "core" / "digits.js").write_text(digits(), encoding="utf-8")
     for command in (["npm", "ci", "--no-audit", "--no-fund"], ["npm", "run", "build"]):
         subprocess.run(command, cwd=ROOT / "live", check=True)
     figures.cache_clear()

@@ -31,7 +31,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 COMPILED = ("_*_kernel.py", "_fused_math.py")  # what numba compiles is tested against its slow twin as a whole
-HEAVY = ("_build", ".git", ".venv", "*.ipynb", "vendor", "__pycache__", "_sweeps", "_grades", "node_modules", ".hypothesis")
+HEAVY = ("_build", ".git", ".venv", "*.ipynb", "vendor", "*.pyc", "_sweeps", "_grades", "node_modules", ".hypothesis")
 NOTICED, SURVIVED = "noticed", "SURVIVED"
 
 # each operator and what takes its place

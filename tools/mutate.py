@@ -54,6 +54,10 @@ class Mutation:
             _, before, after = self.applied(root)
         except ValueError as error:
             return [f"{self.id}: {error}"]
+        try:
+            ast.parse(after)
+        except SyntaxError as error:
+            return [f"{self.id}: the mutated module is no Python, so every check would turn: {error.msg}, line {error.lineno}"]
         return [f"{self.id}: the mutation changes nothing"] if before == after else []
 
     def applied(self, root: Path) -> tuple[Path, str, str]:
@@ -114,7 +118,7 @@ def verdict(mutation: Mutation, record: dict, root: Path = ROOT) -> str:
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder)
         for part in (*PACKAGES, "book"):
-            shutil.copytree(root / part, copy / part, ignore=shutil.ignore_patterns("__pycache__", "*.ipynb", "_assets/vendor"))
+            shutil.copytree(root / part, copy / part, ignore=shutil.ignore_patterns("*.pyc", "*.ipynb", "_assets/vendor"))
         broken, _, after = mutation.applied(copy)
         broken.write_text(after, encoding="utf-8")
         path = copy / "book" / record["notebook"]

@@ -82,13 +82,13 @@ def run(paths: list[Path], root: Path) -> int:
 
 
 def lines_again(path: Path) -> str:
-    """Write the lines and boxes of a notebook's checks again from their records, as a run would, when their wording changed."""
-    from foldbook.claims import MIME, from_json, shown
+    """Judge the checks of a notebook again from their records, as a run would, when the rules or the wording changed."""
+    from foldbook.claims import MIME, from_json, judged, shown
 
     notebook = nbformat.read(path, as_version=4)
     for output in (output for cell in notebook.cells for output in cell.get("outputs", ())):
         if MIME in output.get("data", {}):
-            output["data"].update(shown(from_json(output["data"][MIME])))
+            output["data"].update(shown(judged(from_json(output["data"][MIME]))))
     return f"{path.name}: " + ("lines written again" if write(path, notebook) else "unchanged")
 
 

@@ -2,6 +2,9 @@
 
 pip says what it would install into an empty environment; versions that are pinned already stay, unless `--upgrade` is given or
 what is asked for rules them out. What torch brings along for a GPU is left out: it depends on the machine.
+
+By hand and not by uv or pip-tools: there what torch brings along would have to be named package by package, and the reason
+beside each line of the .in would be lost.
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-SETS = ("requirements", "requirements-lab")
+SETS = ("requirements", "requirements-lab", "requirements-print")
 FOR_A_GPU = ("nvidia-", "cuda-", "triton")
 LINE = re.compile(r"([A-Za-z0-9._-]+)([^#]*)(#.*)?")
 BROUGHT = "\n# What these bring along: nothing of it is imported by name here, and all of it is held still\n"
@@ -25,7 +28,7 @@ def main(argv: list[str]) -> int:
         asked, target = ROOT / f"{name}.in", ROOT / f"{name}.txt"
         keep = target if target.is_file() and "--upgrade" not in argv else None
         found = resolved(asked, keep)
-        text = pinned(asked.read_text(), found, pins(ROOT / "requirements.txt") if name == "requirements-lab" else {})
+        text = pinned(asked.read_text(), found, {} if name == "requirements" else pins(ROOT / "requirements.txt"))
         changed = not target.is_file() or text != target.read_text()
         target.write_text(text)
         print(f"{target.name}: {len(pins(target))} pins, {'changed' if changed else 'as it was'}")

@@ -36,27 +36,37 @@ def made(root: Path) -> dict[Path, str]:
 
 
 def table_of_contents(book: Path) -> str:
-    """What comes first, the parts with the chapters that are there, each with its checks below it, then what follows them."""
-    lines = ["format: jb-book", "root: book/index", "parts:", *_listed("before")]
+    """What comes first, the parts with the stories that are there, then what follows them, the checks under one entry."""
+    lines = ["format: jb-book", "root: book/index", "parts:", *_listed("before", book)]
     for part in plan.parts().values():
         written = [chapter for chapter in part.chapters if chapter.pages(book)]
         lines += [f"  - caption: {part.title}", "    chapters:"] if written else []
         if written and (book / part.folder / "index.md").is_file():
             lines += _entry("      ", f"{part.folder}/index", "About this part")
         for chapter in written:
-            story, *checks = chapter.pages(book)
-            lines += _entry("      ", story, chapter.title)
-            lines += ["        sections:", *_entry("          ", checks[0], "Checks")] if checks else []
-    return MADE + "\n".join([*lines, *_listed("after")]) + "\n"
+            lines += _entry("      ", chapter.pages(book)[0], chapter.title)
+    return MADE + "\n".join([*lines, *_listed("after", book)]) + "\n"
 
 
-def _listed(key: str) -> list[str]:
-    """What stands before or after the parts."""
+def _listed(key: str, book: Path) -> list[str]:
+    """What stands before or after the parts; an entry that has pages `below` it folds."""
     lines = []
     for caption, pages in plan.entries()[key].items():
         lines += [f"  - caption: {caption}", "    chapters:"]
-        lines += [line for page, title in pages.items() for line in _entry("      ", page, title)]
+        for page, entry in pages.items():
+            below = entry["below"] if isinstance(entry, dict) else {}
+            lines += _entry("      ", page, entry["title"] if isinstance(entry, dict) else entry)
+            lines += ["        sections:"] if below else []
+            for name, title in below.items():
+                listed = _checks(book) if name == "CHECKS" else {name: title}
+                lines += [line for one, said in listed.items() for line in _entry("          ", one, said)]
     return lines
+
+
+def _checks(book: Path) -> dict[str, str]:
+    """The checks pages that are there, with their titles."""
+    pages = [page for chapter in plan.chapters().values() for page in chapter.pages(book) if page.endswith(plan.CHECKS)]
+    return {page: plan.titles()[page] for page in pages}
 
 
 def _entry(indent: str, page: str, title: str | None) -> list[str]:

@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = (".ipynb", ".md")
+PAGES = (".ipynb", ".md", ".pdf")
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -71,8 +71,9 @@ def fingerprint(root: Path) -> dict[str, str]:
 
 
 def sources(root: Path) -> Iterator[Path]:
-    names = ("_config.yml", "_toc.yml", "requirements.txt", "pyproject.toml")
+    names = ("_config.yml", "_toc.yml", "requirements.txt", "pyproject.toml", "CITATION.cff")
     yield from (root / name for name in names if (root / name).is_file())
+    yield from sorted((root / "_build" / "print").glob("*.pdf"))
     for folder in ("book", "foldnet", "foldbook", "experiments"):
         for path in sorted((root / folder).rglob("*")):
             hidden = any(part.startswith(".") or part == "__pycache__" for part in path.relative_to(root).parts)

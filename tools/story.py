@@ -9,14 +9,29 @@ import re
 from collections.abc import Iterator
 
 from foldbook import notebooks, plan
-from foldbook.claims import MIME
+from foldbook.claims import MARKS, MIME
 
 from . import markdown
 
-FEWEST_WORDS, MOST_WORDS = 2000, 4000  # to aim at: 2,000 to 3,500
-FIRST_FIGURE, MOST_OPEN_LINES = 6, 15
-FEWEST_VERDICTS, MOST_VERDICTS = 3, 8  # to aim at: three to six
+FEWEST_WORDS, MOST_WORDS = 1000, 2500  # to aim at: 1,000 to 2,000
+FIRST_FIGURE, MOST_OPEN_LINES, MOST_OPEN_CELLS = 6, 15, 4
+MOST_VERDICTS, MOST_GUESSES, MOST_PRINTED, MOST_STATEMENTS = 6, 3, 6, 4  # statements: one or two are best
+LONG_SENTENCE = 35  # words
 FEWEST_CHAPTERS = 2
+VERDICT_LINE = re.compile(
+    r"(?m)^([✓≈✎≠◇○]) .*\[([^\]]*)\]\([^)#\s]*#claim-([\w.-]+)\)"
+)  # ✓ *A sentence.* [reproduced](x-checks.ipynb#claim-ID)
+NOT_READ = re.compile(r"(?ms)<details>.*?</details>|```.*?```|\$\$.*?\$\$|<!--.*?-->|^#[^\n]*$|^\|[^\n]*$")
+SYMBOL = re.compile(
+    r"\\(?:alpha|beta|gamma|delta|mu|lambda|sigma|theta|varepsilon|rho|phi)\b|(?<![\\a-zA-Z])[a-zA-Z](?![a-zA-Z])"
+)
+STATEMENT = re.compile(r"(?m)^> \*\*(?:Theorem|Lemma|Proposition|Corollary)\*\* \(")
+RAW = {  # what a program prints and a person does not say
+    "a dictionary": re.compile(r"\{['\"\w][^{}]*:"),
+    "a tuple": re.compile(r"(?<![\w)])\((?:-?\d[\d.e+-]*|'[^']*'), "),
+    "a truth value": re.compile(r"\b(?:True|False|None)\b"),
+    "a name with an underscore": re.compile(r"\b[a-z]+_[a-z_]+\b"),
+}
 GRADES = ("Warm-up", "Standard", "Research")
 EXERCISE = re.compile(r"(?ms)^> \*\*Exercise\*\* \(([^()]+)\)\.(.*?)(?=^> \*\*Exercise\*\*|^## |\Z)")
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s#]+\.(?:ipynb|md))(?:#[^)\s]*)?\)")
@@ -85,12 +100,27 @@ def opens_with_a_figure(nb) -> Iterator[str]:
 def is_a_story(nb) -> Iterator[str]:
     """Of a length that one reads in a sitting, with a summary and references, and a figure that moves."""
     if not FEWEST_WORDS <= (count := words(nb)) <= MOST_WORDS:
-        yield f"{count:,} words; a story has 2,000 to 3,500, and never more than {MOST_WORDS:,}: the rest belongs to its checks"
+        yield f"{count:,} words; a story has 1,000 to 2,000, and never more than {MOST_WORDS:,}: the rest belongs to its checks"
     for heading in ("Exercises", "Summary", "References"):
         if not re.search(rf"(?mi)^##+ .*\b{heading}\b", nb.prose):
             yield f"no section ## {heading}"
     if not any('class="explore"' in html or "data-live=" in html for _, html in nb.html()):
         yield "no live figure and no explore among the outputs"
+
+
+def states_little(nb) -> Iterator[str]:
+    """A story proves one thing or two; what else it needs it says in a sentence, and the box stands on its checks."""
+    if (count := len(STATEMENT.findall(nb.prose))) > MOST_STATEMENTS:
+        yield f"{count} statements in boxes, more than {MOST_STATEMENTS}: say some in a sentence that links to its checks"
+
+
+def ends_with_what_is_open(nb) -> Iterator[str]:
+    """The summary ends with what the story leaves open, and then leads on."""
+    summary = re.split(r"(?m)^## ", nb.prose.partition("## Summary")[2])[0]
+    if "Left open: " not in summary:
+        yield "the summary does not say what the story leaves open, as Left open: why do bends not come by themselves?"
+    if not LINK.search(summary.partition("**Next:** ")[2]):
+        yield "the summary does not lead on, as **Next:** and a link"
 
 
 def open_code_teaches(nb) -> Iterator[str]:
@@ -99,14 +129,74 @@ def open_code_teaches(nb) -> Iterator[str]:
         lines = sum(bool(line.strip()) for line in cell["source"].splitlines())
         if lines > MOST_OPEN_LINES and not notebooks.is_folded(cell) and "selfcheck" not in cell["source"]:
             yield f"cell {i}: {lines} lines of open code, more than {MOST_OPEN_LINES}: fold it, or let the package do the work"
+    stubs = {i for (i, _), (_, after) in zip(nb.code, nb.code[1:]) if "selfcheck" in after["source"]}
+    opened = [i for i, cell in nb.code if not notebooks.is_folded(cell) and i not in stubs]
+    if len(opened) > MOST_OPEN_CELLS:
+        yield f"{len(opened)} open code cells, more than {MOST_OPEN_CELLS}: open is what teaches, fold the others"
 
 
-def has_a_few_verdicts(nb) -> Iterator[str]:
-    """The verdicts that matter; the others stand on the checks page. A chapter without a claim of a source has none."""
-    count = len(verdicts(nb))
+def prints_no_raw_output(nb) -> Iterator[str]:
+    """A story says sentences and shows figures; what a program prints for itself stands on the checks page."""
+    for i, cell in nb.code:
+        text = "\n".join(map(_printed, cell["outputs"]))
+        if "selfcheck" in cell["source"]:
+            continue
+        if len(lines := [line for line in text.splitlines() if line.strip()]) > MOST_PRINTED:
+            yield f"cell {i}: prints {len(lines)} lines, more than {MOST_PRINTED}: draw them, or say what they mean"
+        for what, pattern in RAW.items():
+            if hit := pattern.search(text):
+                yield f"cell {i}: prints {what}, {hit[0]!r}: a story speaks in sentences"
+
+
+def _printed(output) -> str:
+    """What a reader sees of an output as plain text: a printed line, or the value of a last line that has no picture."""
+    data = output.get("data", {})
+    return "".join(output.get("text", "" if "text/html" in data else data.get("text/plain", "")))
+
+
+def verdicts_are_lines(nb) -> Iterator[str]:
+    """One to six verdicts, each one line: a `check` with `says=`, or a marked sentence that links to its check."""
+    for i, output in nb.outputs():
+        record = output.get("data", {}).get(MIME)
+        if record and not record.get("says"):
+            yield f"cell {i}: {record['id']} shows a box: give the check its sentence, says=, or move it to the checks"
+    lines = [found for _, text in nb.markdown for found in VERDICT_LINE.finditer(text)]
+    known = {id: verdict for page in (nb, nb.twin) if page for id, verdict in _verdicts(page)}
+    known |= {id: "open" for id, claim in nb.claims().items() if claim.open}
+    for mark, word, id in (line.groups() for line in lines):
+        if (verdict := known.get(id)) is None:
+            yield f"the line with {id} links to a claim that neither page of the chapter checks"
+        elif MARKS[verdict] != mark:
+            yield f"the line with {id} has the mark {mark}; its verdict is {verdict}, {MARKS[verdict]}"
+        elif word != verdict:
+            yield f"the line with {id} links by the word {word!r}; its verdict is {verdict}"
+    count = len(verdicts(nb)) + len(lines)
     claimed = any(claim.chapter == nb.name for claim in nb.claims().values())
-    if not FEWEST_VERDICTS * claimed <= count <= MOST_VERDICTS:
-        yield f"{count} verdicts; a story has three to six, and never more than {MOST_VERDICTS}: its checks have the others"
+    if not claimed <= count <= MOST_VERDICTS:
+        yield f"{count} verdicts; a story has one to {MOST_VERDICTS}: its checks have the others"
+
+
+def _verdicts(nb) -> list[tuple[str, str]]:
+    records = (output["data"][MIME] for _, output in nb.outputs() if MIME in output.get("data", {}))
+    return [(record["id"], record.get("verdict", "open")) for record in records]
+
+
+def asks_for_a_guess(nb) -> Iterator[str]:
+    """The reader guesses before the answer is told, one to three times."""
+    count = sum(bool(re.search(r"(?m)^guess\(", cell["source"])) for _, cell in nb.code)
+    if not 1 <= count <= MOST_GUESSES:
+        yield f"{count} guesses, guess(...); a story asks for one to {MOST_GUESSES}"
+
+
+def measures(nb) -> str:
+    """How a story reads, in one line: words, statements, long sentences, parentheses, symbols."""
+    text = re.split(r"(?m)^## References", re.sub(NOT_READ, " ", nb.prose))[0]
+    plain = re.sub(r"\]\([^)]*\)|[*_>`\[]", "", re.sub(r"\$[^$\n]*\$", "x", text))
+    long = [s for s in re.split(r"(?<=[.!?:])\s+|\n\n", plain) if len(s.split()) > LONG_SENTENCE]
+    symbols = set(SYMBOL.findall(" ".join(re.findall(r"\$([^$\n]+)\$", text))))
+    counts = {"statements": len(STATEMENT.findall(nb.prose))}
+    counts |= {"parentheses": plain.count("("), "symbols": len(symbols), f"sentences over {LONG_SENTENCE} words": len(long)}
+    return ", ".join([f"{words(nb):,} words", *(f"{count} {what}" for what, count in counts.items())])
 
 
 def is_linked(nb) -> Iterator[str]:
@@ -138,8 +228,9 @@ def has_solutions(nb) -> Iterator[str]:
     """Each exercise has a folded solution."""
     exercises = len(EXERCISE.findall(nb.prose))
     solutions = len(re.findall(r"(?s)<details>\s*<summary>[^<]*Solution.*?</details>", nb.prose))
+    solutions += sum(len(re.findall(r"\bask\(", cell["source"])) for _, cell in nb.code if "solution=" in cell["source"])
     if solutions < exercises:
-        yield f"{exercises} exercises and {solutions} solutions in <details><summary>Solution</summary>"
+        yield f"{exercises} exercises and {solutions} solutions in <details><summary>Solution</summary> or ask(..., solution=...)"
     if nb.prose.count("<details") != nb.prose.count("</details>"):
         yield "a <details> is not closed"
 
@@ -186,7 +277,7 @@ def _names_are_links(nb) -> Iterator[str]:
 
 
 STORY_RULES = [
-    *(is_two_pages, opens_with_a_figure, is_a_story, open_code_teaches, has_a_few_verdicts, is_linked),
-    *(exercises_are_graded, has_solutions),
+    *(is_two_pages, opens_with_a_figure, is_a_story, open_code_teaches, prints_no_raw_output, verdicts_are_lines),
+    *(states_little, ends_with_what_is_open, asks_for_a_guess, is_linked, exercises_are_graded, has_solutions),
 ]
 CHECKS_RULES = [is_two_pages, opens_with_its_story, has_every_verdict]

@@ -89,6 +89,7 @@ def test_the_package_is_small_and_the_book_brings_its_claims_and_results(wheels)
         held = set(archive.namelist())
         assert not [name for name in held if "test" in name.lower() or name.endswith((".ipynb", ".pyc", ".nbi", ".nbc"))]
         assert {p.relative_to(ROOT).as_posix() for name in names for p in (ROOT / name).rglob("*.py")} <= held
+        assert f"{names[0]}/py.typed" in held, "a type checker reads what we say about types"
     assert wheels[0].stat().st_size < 1_000_000
     assert sum(info.file_size for info in book.infolist()) < 20_000_000
 
@@ -115,6 +116,11 @@ def checks(notebook) -> list[str]:
     """The lines that the checks of a notebook print."""
     outputs = [output for cell in notebook.cells for output in cell.get("outputs", ())]
     return [output["data"]["text/plain"] for output in outputs if MIME in output.get("data", {})]
+
+
+def printed(notebook) -> list[str]:
+    """What the cells of a notebook print."""
+    return [output["text"] for cell in notebook.cells for output in cell.get("outputs", ()) if output.get("name") == "stdout"]
 
 
 def run_in(python: Path, path: Path, folder: Path, monkeypatch) -> nbformat.NotebookNode:
@@ -155,12 +161,14 @@ def test_explores_and_checks_work_with_old_widgets(python, tmp_path, monkeypatch
     assert checks(done) == texts[4:]
 
 
-@pytest.mark.skipif(not CHAPTER.is_file(), reason="the model chapter is not written yet")
-def test_the_model_chapter_runs_as_in_colab(python, tmp_path, monkeypatch):
-    stored = nbformat.read(CHAPTER, as_version=4)
-    fresh = run_in(python, CHAPTER, tmp_path, monkeypatch)
-    assert len(checks(stored)) >= 3
+@pytest.mark.parametrize("page", ["breakpoints", "breakpoints-checks"])
+def test_the_model_chapter_runs_as_in_colab(page, python, tmp_path, monkeypatch):
+    path = CHAPTER.with_stem(page)
+    stored = nbformat.read(path, as_version=4)
+    fresh = run_in(python, path, tmp_path, monkeypatch)
+    assert len(checks(stored)) >= 3 or not page.endswith("checks")
     assert checks(fresh) == checks(stored)
+    assert printed(fresh) == printed(stored)
     assert not [o for cell in fresh.cells for o in cell.get("outputs", ()) if o.get("name") == "stderr"]
 
 

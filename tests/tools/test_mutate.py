@@ -31,6 +31,7 @@ def test_a_mutation_that_does_not_fit_is_told():
     assert "0 times, not once" in of(where="foldnet.plots.show")
     assert "0 times, not once" in of(old="nothing like it")
     assert "changes nothing" in of(old="def image(", new="def image(")
+    assert "is no Python" in of(new="def :")
 
 
 CHECK = """from foldbook.claims import check

@@ -277,9 +277,12 @@ def test_contents_and_map_follow_the_plan(tmp_path, capsys):
     assert plan.main([], tmp_path) == 0
     assert plan.main(["--check"], tmp_path) == 0
     toc = yaml.safe_load((tmp_path / "_toc.yml").read_text())
-    assert [part["caption"] for part in toc["parts"][:4]] == ["Start here", "Splines", "Growth", "Play"]
-    checks = {"file": "book/splines/depth-checks", "title": "Checks"}
-    assert toc["parts"][1]["chapters"] == [{"file": "book/splines/depth", "title": "Depth", "sections": [checks]}]
+    assert [part["caption"] for part in toc["parts"][:4]] == ["Start here", "Splines", "Growth", "Evidence and course"]
+    assert toc["parts"][1]["chapters"] == [{"file": "book/splines/depth", "title": "Depth"}]
+    evidence, course = toc["parts"][3]["chapters"]
+    assert (evidence["title"], course["title"]) == ("Evidence", "The course")
+    assert evidence["sections"][-1] == {"file": "book/splines/depth-checks", "title": "Depth: the checks"}
+    assert [page["file"] for page in evidence["sections"][:-1]] == ["book/ledger", "book/errata", "book/health"]
     assert [page["file"] for page in toc["parts"][2]["chapters"]] == ["book/growth/index", "book/growth/race"]
     readme = (tmp_path / "README.md").read_text()
     assert "here was one" not in readme
@@ -416,15 +419,25 @@ def test_a_missing_browser_is_told_and_no_failure(monkeypatch, capsys):
     assert "NO CHROMIUM" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("missing", ["typst", "pypandoc", "pdftoppm"])
+def test_a_missing_typesetter_is_told_and_no_failure(missing, monkeypatch, capsys):
+    for finder in ("find_spec", "which"):
+        monkeypatch.setattr(check, finder, lambda name: None if name == missing else name)
+    _, outcome, _ = check.run("print", [["false"]], 2)
+    assert outcome.startswith("SKIPPED")
+    assert "make report installs" in capsys.readouterr().out
+
+
 def test_no_test_escapes_the_stages():
-    """Package, course, browser and install stages split the tests by marker: every test is in one of them."""
+    """Package, print, course, browser and install stages split the tests by marker: every test is in one of them."""
     marks = [
         command[command.index("-m", 3) + 1]
         for commands in check.stages(2).values()
         for command in commands
         if "-m" in command[3:] and "pytest" in command
     ]
-    assert sorted(marks) == ["browser", "browser", "course", "install", "not browser and not install and not course"]
+    assert sorted(marks) == ["browser", "browser", "course", "install", check.NO_OTHER_STAGE, "print"]
+    assert check.NO_OTHER_STAGE.removeprefix("not ").split(" and not ") == ["browser", "install", "course", "print"]
 
 
 def pins() -> dict[str, str]:
@@ -445,7 +458,7 @@ def test_every_dependency_is_pinned_and_the_pins_meet_the_lower_bounds():
         assert all(part.operator == ">=" for part in requirement.specifier), f"{requirement}: lower bounds only"
 
 
-@pytest.mark.parametrize("name", ["requirements", "requirements-lab"])
+@pytest.mark.parametrize("name", ["requirements", "requirements-lab", "requirements-print"])
 def test_the_pins_answer_what_is_asked_for(name):
     """Each line that asks has its pin, in the same place, and the pin is one of the versions that the line allows."""
     from packaging.requirements import Requirement
@@ -457,7 +470,7 @@ def test_the_pins_answer_what_is_asked_for(name):
     assert all(r.specifier.contains(version) for r, (_, version) in zip(asked, made))
     brought = [pin for pin, _ in made[len(asked) :]]
     assert brought == sorted(set(brought))
-    if name == "requirements-lab":
+    if name != "requirements":
         assert not set(pins()) & {pin for pin, _ in made}
         assert "-c requirements.txt" in (ROOT / f"{name}.txt").read_text()
 
@@ -514,10 +527,28 @@ def test_the_workflow_runs_what_is_there_on_the_machines_that_readers_have():
     assert jobs["windows"]["runs-on"].startswith("windows")
     commands = [step["run"] for job in jobs.values() for step in job["steps"] if "run" in step]
     targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.M))
-    assert {words[1] for words in map(str.split, commands) if words[0] == "make"} == {"test", "book"} <= targets
+    said = {word for first, *rest in map(str.split, commands) if first == "make" for word in rest if word in targets}
+    assert said == {"test", "book", "report", "pdf"}
     assert all((ROOT / path).exists() for command in commands for path in re.findall(r"tests/\S+", command))
     assert set(jobs["publish"]["needs"]) == set(jobs) - {"publish"}
     assert workflow()["permissions"] == {"contents": "read"}
+
+
+def test_the_workflow_prints_before_it_tests_and_before_it_publishes():
+    """Without it the stage `print` is skipped and the site links no PDF."""
+    steps = [step for step in workflow()["jobs"]["everything"]["steps"] if "run" in step]
+    commands = [step["run"] for step in steps if step.get("if", "") in ("", "matrix.machine == 'ubuntu-24.04'")]
+    before = " ".join(commands[: commands.index("make test")])
+    assert "install -y poppler-utils" in before
+    assert "-m tools.install print" in before
+    publish = [step["run"] for step in workflow()["jobs"]["publish"]["steps"] if "run" in step]
+    assert publish.index("make report pdf") < publish.index("make book")
+
+
+def test_coverage_is_measured_where_the_workflow_looks_at_the_package():
+    """The floor of pyproject.toml is looked at from Python 3.12 on (tools/check.py), so some machine has one."""
+    looked = [job for job in workflow()["jobs"].values() if any("package" in step.get("run", "") for step in job["steps"])]
+    assert any(version >= "3.12" for job in looked for version in job["strategy"]["matrix"]["python"])
 
 
 def test_the_workflow_is_what_github_understands():
@@ -543,7 +574,8 @@ def test_versions_agree():
 
 
 TARGETS = (
-    "help book test lab pins tremble plan notebooks text notebook lint sweep assignments rehearse grade address clean".split()
+    *"help book test lab report pdf pins tremble plan notebooks text notebook lint".split(),
+    *"sweep assignments rehearse grade address clean".split(),
 )
 
 
