@@ -37,11 +37,11 @@ def html(text):
     return code("1", shown(text__html=text))
 
 
-def record(id="S3-one", verdict="reproduced", **changes):
+def record(id="S3-one", verdict="reproduced", says="It holds.", **changes):
     """The stored output of a check of 1 against 1, or of another number; `changes` are made to its record by hand."""
     measured, corrected = {"reproduced": (1, None), "corrected": (2, 2), "differs": (3, None)}[verdict]
     point = claims.Point(None, "open", "statement", measured, 1, corrected)
-    data = claims.shown(claims.judged(claims.Record(id, "x", "open", "statement", (point,))))
+    data = claims.shown(claims.judged(claims.Record(id, "x", "open", "statement", (point,), says=says)))
     return shown(**{**data, MIME: data[MIME] | changes})
 
 
@@ -65,7 +65,7 @@ CHECKS = NAME + "-checks"
 LIVE = '<div data-live="breakpoints">' + IMG.format(k=5) + "</div>"
 OPENING = (
     "**You need:** nothing. **Reading time:** 5 minutes. [The checks](sample-checks.ipynb), "
-    "[Depth](depth.ipynb#a-section), [Swaps](../boolean/swaps.ipynb) and [the ledger](../ledger.md).\n\n" + "word " * 2100
+    "[Depth](depth.ipynb#a-section), [Swaps](../boolean/swaps.ipynb) and [the ledger](../ledger.md).\n\n" + "word " * 1600
 )
 
 
@@ -84,9 +84,12 @@ def story_cells():
         markdown(OPENING),
         markdown("## 1. A question\n\n> **Theorem** (one). For all $x$, $x = x$."),
         *verdicts,
+        markdown("✓ *It is true.* [reproduced](sample-checks.ipynb#claim-S3-false)"),
+        code('# @title A guess\nguess("How many?", 3, between=(0, 10))', shown(text__plain="guess: How many?"), tags=["folded"]),
         markdown("## Exercises"),
         *(graded(n, grade) for n, grade in enumerate(("Warm-up", "Standard", "Research"), 1)),
-        markdown("## Summary\n\nIt holds.\n\n## References\n\n[Someone (2019)](https://example.org)."),
+        markdown("## Summary\n\nIt holds.\n\nLeft open: does it bend? **Next:** [Depth](depth.ipynb)."),
+        markdown("## References\n\n[Someone (2019)](https://example.org)."),
     ]
 
 
@@ -139,6 +142,7 @@ def made(monkeypatch):
         "S3-open": Claim("S3-open", "S3", NAME, "theorem", "Open", "p. 4", "x = z", open="needs a GPU"),
         "S3-far": Claim("S3-far", "S3", "splines/other", "theorem", "Far", "p. 2", "y = y"),
         "S3-false": Claim("S3-false", "S3", NAME, "theorem", "False", "p. 3", "x = y"),
+        "S3-heavy": Claim("S3-heavy", "S3", "splines/other", "theorem", "Heavy", "p. 5", "x = x", weight="slip"),
     }
     for kind in claims.EVIDENCE:
         entry = Claim(f"S3-{kind}", "S3", "splines/rich", "theorem", kind, "p. 4", "x = x", evidence=kind)

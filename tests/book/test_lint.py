@@ -10,6 +10,11 @@ from tools import alt, lint, markdown, story
 PNG = '<img alt="a line of one neuron" src="data:image/png;base64,AAAA">'
 
 # name of the rule, what it must say, and a change to the good story's cells (returns the new cells, or a whole notebook)
+MEETS = {"verdict": "reproduced", "against": "statement", "measured": 1, "target": 1}
+RIVAL_AT_THE_END = [
+    {"name": "gap", "rivals": [], **MEETS},
+    {"name": "rest", "rivals": [{"name": "noise", "measured": 2}], **MEETS},
+]
 BROKEN = [
     ("setup_comes_first", "not the setup cell", lambda m, c: [c[0], m.code("import sys"), *c[1:]]),
     (
@@ -84,6 +89,7 @@ BROKEN = [
     ("checks_are_known", "lacks", lambda m, c: [*c, m.code("1", m.record(id="S3-nowhere"))]),
     ("checks_are_known", "assigned to splines/other", lambda m, c: [*c, m.code("1", m.record(id="S3-far"))]),
     ("checks_are_known", "what is true", lambda m, c: [*c, m.code("1", m.record(id="S3-false", verdict="corrected"))]),
+    ("checks_are_known", "no point of it is corrected", lambda m, c: [*c, m.code("1", m.record(id="S3-heavy"))]),
     ("checks_are_known", "shows another text/plain", lambda m, c: [*c, m.code("1", m.record(what="y"))]),
     ("checks_are_known", "its numbers make it differs", lambda m, c: [*c, m.code("1", m.changed("differs", "reproduced"))]),
     ("checks_are_known", "older form", lambda m, c: [*c, m.code("1", m.shown(**{lint.MIME: {"id": "S3-one"}}))]),
@@ -91,6 +97,8 @@ BROKEN = [
     ("verdicts_are_refereed", "no criterion", lambda m, c: m.refereed(c, "shape")),
     ("verdicts_are_refereed", "book/data lacks", lambda m, c: m.refereed(c, "statement", stored="nowhere", live="all")),
     ("verdicts_are_refereed", "no mutation", lambda m, c: m.refereed(c, "statement")),
+    ("verdicts_are_refereed", "no false twin", lambda m, c: m.refereed(c, "statement")),
+    ("verdicts_are_refereed", "its headline, gap, is refuted", lambda m, c: m.refereed(c, "statement", points=RIVAL_AT_THE_END)),
     ("checks_are_known", "what was tried", lambda m, c: [*c, m.code("1", m.record(verdict="differs"))]),
 ]
 
@@ -113,7 +121,10 @@ def test_the_good_story_and_its_checks_are_good(made):
 
 
 def test_a_chapter_without_claims_needs_no_verdict(made, monkeypatch):
-    bare, _ = made.pages_of([cell for cell in made.story_cells() if lint.MIME not in str(cell.get("outputs"))])
+    told_none = (
+        cell for cell in made.story_cells() if lint.MIME not in str(cell.get("outputs")) and "#claim-" not in cell["source"]
+    )
+    bare, _ = made.pages_of(list(told_none))
     assert any("0 verdicts" in problem for problem in lint.problems(bare))
     monkeypatch.setattr(lint.Notebook, "claims", lambda nb: {})
     assert not any("verdicts" in problem for problem in lint.problems(bare))
@@ -129,6 +140,10 @@ def told(cells, old, new):
     return [c | {"source": c["source"].replace(old, new)} if c["cell_type"] == "markdown" else c for c in cells]
 
 
+def printing(m, text):
+    return m.code("# @title Print\nprint()", {"output_type": "stream", "name": "stdout", "text": text}, tags=["folded"])
+
+
 BROKEN_STORY = [
     ("links_lead_somewhere", "splines/nowhere", lambda m, c: told(c, "depth.ipynb", "nowhere.ipynb")),
     ("links_lead_somewhere", "links to glossary", lambda m, c: told(c, "../ledger.md", "../glossary.md")),
@@ -139,18 +154,39 @@ BROKEN_STORY = [
     ("opens_with_a_figure", "open code before", lambda m, c: [*c[:2], m.code("1"), *c[2:]]),
     ("opens_with_a_figure", "what one needs", lambda m, c: told(c, "You need", "Want")),
     ("opens_with_a_figure", "the reading time", lambda m, c: told(c, "Reading time", "Time")),
-    ("is_a_story", "4,", lambda m, c: [*c, m.markdown("word " * 2000)]),
-    ("is_a_story", "words; a story has", lambda m, c: told(c, "word " * 1000, "")),
+    ("is_a_story", "2,6", lambda m, c: [*c, m.markdown("word " * 1000)]),
+    ("is_a_story", "words; a story has", lambda m, c: told(c, "word " * 1600, "")),
     ("is_a_story", "Summary", lambda m, c: told(c, "## Summary", "## End")),
     ("is_a_story", "Exercises", lambda m, c: told(c, "## Exercises", "## Tasks")),
     ("is_a_story", "no live figure", lambda m, c: swap(c, 2, m.code("# @title F\n1", m.PLOT, tags=["folded"]))),
+    ("states_little", "5 statements", lambda m, c: [*c, *[m.markdown("> **Lemma** (again). For all $x$, $x = x$.")] * 4]),
+    ("ends_with_what_is_open", "what the story leaves open", lambda m, c: told(c, "Left open: does it bend? ", "")),
+    ("ends_with_what_is_open", "does not lead on", lambda m, c: told(c, "**Next:** [Depth](depth.ipynb).", "**Next:** depth.")),
+    ("ends_with_what_is_open", "does not lead on", lambda m, c: told(c, "**Next:** ", "")),
     ("open_code_teaches", "16 lines of open code", lambda m, c: [*c, m.code("\n\n".join(["1"] * 16))]),
-    ("has_a_few_verdicts", "2 verdicts", lambda m, c: swap(c, 5)),
-    ("has_a_few_verdicts", "9 verdicts", lambda m, c: [*c, *[m.code("1", m.record())] * 6]),
+    (
+        "open_code_teaches",
+        "5 open code cells",
+        lambda m, c: [*[cell for cell in c if "check(" not in cell["source"]], *[m.code(f"{k}") for k in range(5)]],
+    ),
+    ("prints_no_raw_output", "prints 7 lines", lambda m, c: [*c, printing(m, "a line\n" * 7)]),
+    ("prints_no_raw_output", "a dictionary", lambda m, c: [*c, printing(m, "{'mean': 3}")]),
+    ("prints_no_raw_output", "a tuple", lambda m, c: [*c, printing(m, "shape (3, 4)")]),
+    ("prints_no_raw_output", "a truth value", lambda m, c: [*c, printing(m, "they agree: True")]),
+    ("prints_no_raw_output", "an underscore", lambda m, c: [*c, printing(m, "mean_loss is 3")]),
+    ("prints_no_raw_output", "a tuple", lambda m, c: [*c, m.code("(2, 3)", m.shown(text__plain="(2, 3)"))]),
+    ("prints_no_raw_output", "a dictionary", lambda m, c: [*c, m.code("x", m.shown(text__plain=["{'mean':\n", " 3}"]))]),
+    ("verdicts_are_lines", "8 verdicts", lambda m, c: [*c, *[m.code("1", m.record())] * 4]),
+    ("verdicts_are_lines", "shows a box", lambda m, c: [*c, m.code("1", m.record(says=None))]),
+    ("verdicts_are_lines", "its verdict is reproduced, ✓", lambda m, c: told(c, "✓ *It is true", "≈ *It is true")),
+    ("verdicts_are_lines", "by the word 'checked'", lambda m, c: told(c, "[reproduced]", "[checked]")),
+    ("verdicts_are_lines", "neither page", lambda m, c: told(c, "#claim-S3-false", "#claim-S3-nowhere")),
+    ("asks_for_a_guess", "0 guesses", lambda m, c: swap(c, 9)),
+    ("asks_for_a_guess", "4 guesses", lambda m, c: [*c, *[c[9]] * 3]),
     ("is_linked", "no link to its checks", lambda m, c: told(c, "sample-checks.ipynb", "sample.ipynb")),
     ("is_linked", "1 other chapters", lambda m, c: told(c, "../boolean/swaps.ipynb", "https://example.org")),
     ("is_linked", "'the chapter on depth' is not a link", lambda m, c: [*c, m.markdown("See the chapter on depth.")]),
-    ("exercises_are_graded", "2 exercises", lambda m, c: swap(c, 10)),
+    ("exercises_are_graded", "2 exercises", lambda m, c: swap(c, 12)),
     ("exercises_are_graded", "'number 2' does not open", lambda m, c: told(c, "*Standard.*", "Standard.")),
     ("exercises_are_graded", "grade Research", lambda m, c: told(c, "*Research.*", "*Standard.*")),
     ("exercises_are_graded", "prediction", lambda m, c: told(c, "Predict it.", "Show it.")),
