@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from .splines.depth import deep_spline
     from .train import fit
 
-__version__ = "1.0.0"
+__version__ = "1.1.0"
 
 # Each module and the names that it gives to `import foldnet`; the imports above say the same to type checkers.
 _NAMES = {
