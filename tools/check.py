@@ -45,7 +45,7 @@ def stages(jobs: int) -> dict[str, list[list]]:
         "style": [
             [sys.executable, "-m", "ruff", "check", "."],
             [sys.executable, "-m", "ruff", "format", "--check", "."],
-            [sys.executable, "-m", "ty", "check", "foldnet", "foldbook", "experiments", "tools"],
+            [sys.executable, "-m", "ty", "check", "foldnet", "foldbook", "experiments", "tools", "book/_ext"],
             *scripts(),
         ],
         "package": [[*PYTEST, *COVERAGE, "-n", jobs, *shared, "-m", NO_OTHER_STAGE, *TESTS]],

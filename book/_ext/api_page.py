@@ -31,9 +31,12 @@ def module_names() -> list[str]:
 
 def described(module: str) -> dict:
     """The first line that a module says of itself, and its functions and classes as far as autodoc shows them."""
-    tree = ast.parse(Path(find_spec(module).origin).read_text(encoding="utf-8"))
+    spec = find_spec(module)
+    if spec is None or spec.origin is None:
+        raise ImportError(f"there is no module {module}")
+    tree = ast.parse(Path(spec.origin).read_text(encoding="utf-8"))
     names = [n.name for n in tree.body if isinstance(n, (ast.FunctionDef, ast.ClassDef)) and not n.name.startswith("_")]
     for node in tree.body:
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
             names = [name for name in names if name in ast.literal_eval(node.value)]
-    return {"says": ast.get_docstring(tree).splitlines()[0], "names": names}
+    return {"says": (ast.get_docstring(tree) or "").partition("\n")[0], "names": names}

@@ -62,9 +62,7 @@ def slug(text: str) -> str:
 
 
 def boxes_by_page(env: BuildEnvironment) -> dict[str, list[Box]]:
-    if not hasattr(env, "foldnet_boxes"):
-        env.foldnet_boxes = {}
-    return env.foldnet_boxes
+    return vars(env).setdefault("foldnet_boxes", {})
 
 
 def chapter_numbers(env: BuildEnvironment) -> dict[str, str]:
@@ -99,7 +97,7 @@ class Boxes(SphinxTransform):
 
     default_priority = 500
 
-    def apply(self):
+    def apply(self, **_):
         for node in [n for n in self.document.findall() if isinstance(n, (nodes.block_quote, nodes.paragraph, nodes.title))]:
             if isinstance(node, nodes.title):
                 self.register(node.parent, HEADING.match(node.astext()), node.astext())
@@ -253,7 +251,8 @@ def find_doubles(app: Sphinx, env: BuildEnvironment) -> None:
 def pages_to_rewrite(app: Sphinx, env: BuildEnvironment) -> list[str]:
     """When a box appeared, moved, went or got another number, the links on every page are made again."""
     now = numbers(env), {page: [box.anchor for box in boxes] for page, boxes in boxes_by_page(env).items()}
-    before, env.foldnet_boxes_written = getattr(env, "foldnet_boxes_written", None), now
+    before = vars(env).get("foldnet_boxes_written")
+    vars(env)["foldnet_boxes_written"] = now
     return [] if before == now else sorted(env.found_docs)
 
 

@@ -29,7 +29,7 @@ class Folds(SphinxTransform):
 
     default_priority = 410  # after the cells have their anchors
 
-    def apply(self):
+    def apply(self, **_):
         name = self.env.docname.removeprefix("book/")
         story = name in plan.chapters()
         for cell in [node for node in self.document.findall(nodes.container) if node.get("nb_element") == "cell_code"]:

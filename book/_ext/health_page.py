@@ -42,7 +42,7 @@ def _times(site, times: dict[str, dict]) -> list[dict]:
         {"name": page, "page": site.address(page), "budget": plan.budget(page), "kind": "", **times[page]}
         for page in sorted(times, key=plan.in_order)
     ]
-    together = {"seconds": round(sum(row["seconds"] for row in rows), 1), "budget": plan.budgets()["book"]}
+    together = {"seconds": round(sum(times[page]["seconds"] for page in times), 1), "budget": plan.budgets()["book"]}
     return [*rows, {"name": "all", "page": None, "machine": "", "kind": "total", **together}] if rows else []
 
 

@@ -152,9 +152,7 @@ def forget(app: Sphinx, env: BuildEnvironment, docname: str) -> None:
 
 
 def _made(env: BuildEnvironment) -> dict[str, dict[str, str]]:
-    if not hasattr(env, "foldnet_made"):
-        env.foldnet_made = {}
-    return env.foldnet_made
+    return vars(env).setdefault("foldnet_made", {})
 
 
 def _digest(root: Path, maker: Maker) -> str:

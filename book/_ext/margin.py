@@ -21,7 +21,7 @@ class Margin(SphinxTransform):
 
     default_priority = 490  # before the boxes
 
-    def apply(self):
+    def apply(self, **_):
         for quote in list(self.document.findall(nodes.block_quote)):
             label = quote.next_node(nodes.emphasis)
             if label is None or label.astext() != LABEL or not quote.astext().startswith(LABEL):

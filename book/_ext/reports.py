@@ -49,7 +49,7 @@ class Reports(SphinxTransform):
 
     default_priority = 405  # after the cells have their anchors
 
-    def apply(self):
+    def apply(self, **_):
         for output in list(self.document.findall(nodes.raw)):
             text = output.astext()
             if (found := VERDICT.search(text)) and (end := END.search(text)):

@@ -22,7 +22,8 @@ def words(book: Path) -> dict[str, list[str]]:
     """Of each story, in small letters: title and question; headings, names of boxes and terms that it tells; text; its claims."""
     found, told, claimed = {}, {name: [] for name in plan.chapters()}, {name: [] for name in plan.chapters()}
     for term in terms.terms(book):
-        told[term.home] += [term.name, *term.also]
+        if term.home is not None:
+            told[term.home] += [term.name, *term.also]
     for claim in claims().values():
         claimed[claim.chapter].append(claim.title)
     for chapter in plan.chapters().values():

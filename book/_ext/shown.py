@@ -47,7 +47,7 @@ def thumb(site, words: str) -> str:
         site.warn("%s has no picture", page)
         return ""
     _, index, picture = next((one for one in pictures if one[0] == title), pictures[0])
-    return templates.fill("thumb.html", picture=IMAGE.search(picture)[0], page=site.address(page, f"cell-{index}"))
+    return templates.fill("thumb.html", picture=(IMAGE.search(picture) or [picture])[0], page=site.address(page, f"cell-{index}"))
 
 
 def evidence(site, words: str) -> str:

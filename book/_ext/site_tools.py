@@ -21,7 +21,7 @@ class CellAnchors(SphinxTransform):
 
     default_priority = 400
 
-    def apply(self):
+    def apply(self, **_):
         for cell in self.document.findall(nodes.container):
             if cell.get("nb_element") == "cell_code":
                 cell["ids"].append(f"cell-{cell['cell_index']}")
@@ -35,7 +35,7 @@ def known_anchor(transform: SphinxTransform, anchor: str, line: int | None, titl
     slugs = transform.env.metadata[transform.env.docname].setdefault("myst_slugs", {})
     own = getattr(transform.document, "myst_slugs", {})
     slugs[anchor] = own[anchor] = (line, anchor, title)
-    transform.document.myst_slugs = own  # ty: ignore[unresolved-attribute]
+    transform.document.myst_slugs = own
 
 
 class GluedPercent(SphinxTransform):
@@ -43,7 +43,7 @@ class GluedPercent(SphinxTransform):
 
     default_priority = 400
 
-    def apply(self):
+    def apply(self, **_):
         for text in list(self.document.findall(nodes.Text)):
             glued = re.sub(r"(?<=\d) %", "\N{NO-BREAK SPACE}%", text)
             if glued != text and isinstance(text.parent, nodes.TextElement) and not isinstance(text.parent, EXACT):

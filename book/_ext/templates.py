@@ -6,6 +6,7 @@ import functools
 import html
 import re
 from pathlib import Path
+from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markdown_it import MarkdownIt
@@ -29,7 +30,7 @@ def render(name: str, **values) -> str:
 
 def markdown(text: str | None, lazy: bool = False, inline: bool = False) -> Markup:
     """CommonMark with $math$ as HTML. Lazy math waits, as TeX, until the script of the page asks MathJax for it."""
-    parser = MarkdownIt("commonmark", {"html": False}).use(dollarmath_plugin, double_inline=True)
+    parser: Any = MarkdownIt("commonmark", {"html": False}).use(dollarmath_plugin, double_inline=True)
     kind = "tex" if lazy else "math notranslate nohighlight"
     for rule, form in {"math_inline": r"\({}\)", "math_inline_double": r"\[{}\]", "math_block": r"\[{}\]"}.items():
         parser.renderer.rules[rule] = functools.partial(_math, f'<span class="{kind}">{form}</span>')
@@ -56,13 +57,13 @@ def _math(form: str, tokens, index: int, options, env) -> str:
 
 @functools.cache
 def _environment() -> Environment:
-    environment = Environment(
+    environment: Any = Environment(
         loader=FileSystemLoader(Path(__file__).with_name("templates")),
-        autoescape=lambda name: name.endswith(".html"),
+        autoescape=lambda name: bool(name and name.endswith(".html")),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"markdown": markdown, "plain": plain, "source": source, "span": span}
-    environment.globals |= {"MARKS": MARKS, "STRENGTHS": STRENGTHS, "VERDICTS": VERDICTS}
+    environment.filters.update(markdown=markdown, plain=plain, source=source, span=span)
+    environment.globals.update(MARKS=MARKS, STRENGTHS=STRENGTHS, VERDICTS=VERDICTS)
     return environment

@@ -90,15 +90,13 @@ def name_links(app: Sphinx, doctree: nodes.document, docname: str) -> None:
 
 
 def heading(env: BuildEnvironment, page: str) -> str | None:
-    return getattr(env, "foldnet_headings", {}).get(page)
+    return vars(env).get("foldnet_headings", {}).get(page)
 
 
 def note_heading(app: Sphinx, doctree: nodes.document) -> None:
     """Remember what a page calls itself."""
-    if not hasattr(app.env, "foldnet_headings"):
-        app.env.foldnet_headings = {}
     if title := doctree.next_node(nodes.title):
-        app.env.foldnet_headings[app.env.docname] = title.astext()
+        vars(app.env).setdefault("foldnet_headings", {})[app.env.docname] = title.astext()
 
 
 def _above(app: Sphinx, docname: str) -> str:
@@ -130,9 +128,9 @@ def frame(app: Sphinx, pagename: str, template: str, context: dict, doctree) -> 
 
 
 def _contents(app: Sphinx) -> list[str]:
-    if not hasattr(app, "foldnet_contents"):
-        app.foldnet_contents = contents(app.env)
-    return app.foldnet_contents
+    if "foldnet_contents" not in vars(app):
+        vars(app)["foldnet_contents"] = contents(app.env)
+    return vars(app)["foldnet_contents"]
 
 
 def _title(app: Sphinx, page: str) -> str:
