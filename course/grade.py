@@ -8,6 +8,7 @@ table; what is handed in again, or anew, is graded. Without a folder, what peopl
 from __future__ import annotations
 
 import argparse
+import ast
 import contextlib
 import ctypes
 import hashlib
@@ -32,7 +33,7 @@ from .collect import LARGEST, Handed, collect, digest
 from .errors import CourseError
 from .hand import Hand
 from .judge import judge
-from .kernel import PYTHON, SYSTEM, Limits, remove
+from .kernel import PYTHON, SYSTEM, Limits, before, remove
 from .line import Stopwatch, waiting
 from .pulse import Pulse
 from .submission import MOST_ENDS, Step, Submission
@@ -100,6 +101,8 @@ def run(problems: source.ProblemSet, folder: Path, book: Book, limits: Limits, j
     todo = [one for one in handed if again or not current(book.records.get(one.student), one, rules[one.student])]
     if len(todo) < len(handed):
         print(f"{len(handed) - len(todo)} of {len(handed)} submissions are graded already and unchanged")
+    if todo:
+        prepare(problems)
     running: dict[int, tuple[Handed, Pulse, Stopwatch]] = {}
     most = 2 * (MOST_ENDS + 1) * limits.cells + len(problems.tests) * 2 * limits.test + limits.judge
     with tqdm(total=len(todo), unit="submission", desc=problems.name, disable=None) as bar:
@@ -123,6 +126,16 @@ def run(problems: source.ProblemSet, folder: Path, book: Book, limits: Limits, j
                     bar.update()
             time.sleep(0.02)
     clear(book.folder)
+
+
+def prepare(problems: source.ProblemSet) -> None:
+    """Do once what each judge would do for itself, as it is forked from here: import what its tests import, and measure torch."""
+    before()
+    for cell in (*problems.of("given"), *problems.tests):
+        for node in ast.walk(ast.parse(cell.source)):
+            if isinstance(node, (ast.Import, ast.ImportFrom)):
+                with contextlib.suppress(Exception):  # a test that cannot have it says so
+                    exec(compile(ast.Module([node], []), "<imports>", "exec"), {})
 
 
 def clear(folder: Path) -> None:

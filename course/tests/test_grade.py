@@ -286,6 +286,28 @@ def test_a_judge_does_not_wait_for_threads_that_its_parent_had(nano_text, tmp_pa
     assert done.stdout.split()[-1:] == ["2"], done.stderr[-500:]
 
 
+def test_what_every_judge_would_do_for_itself_is_done_once(nano_text, tmp_path, monkeypatch):
+    """Imports of tests and what torch maps: seconds of each submission's processor time, before a class is begun."""
+    asked, known, begun = [], [], grade.begun
+    imports = "from wsgiref import handlers\nimport no_such_module_anywhere\n"
+    problems = source.parse("nano", nano_text.replace("assert one() == 1", f"{imports}assert one() == 1"))
+    folder = hand_in(tmp_path / "in", anna=notebook(problems), ben=notebook(problems))
+
+    def watched(*given):
+        known.append((len(asked), "wsgiref.handlers" in sys.modules))
+        return begun(*given)
+
+    sys.modules.pop("wsgiref.handlers", None)
+    monkeypatch.setattr(grade, "before", lambda: asked.append(1))
+    monkeypatch.setattr(grade, "begun", watched)
+    rows = grade.grade(problems, folder, tmp_path / "out", LIMITS)
+    assert known == [(1, True), (1, True)]
+    assert [row["by tests"] for row in rows] == ["0", "0"]  # the judge finds out by itself what is not there
+    asked.clear()
+    grade.grade(problems, folder, tmp_path / "out", LIMITS)
+    assert asked == []
+
+
 QUICK = Limits(cell=20, call=5, test=4, judge=10, shield="basic")
 HELD = """import ctypes
 def held(number):
