@@ -8,7 +8,7 @@ import { frame } from "../ui/frame.js";
 import { handle } from "../ui/handle.js";
 
 const LAWS = { normal: "normal weights", uniform: "uniform weights (torch)", even: "bends spread evenly" };
-const RATIOS = [0.1, 0.2, 0.3, 0.5, 0.7, 1, 1.5, 2, 3, 5, 10];
+const RATIOS = [...Array.from({ length: 30 }, (_, k) => (k + 1) / 10), 3.5, 4, 5, 6, 8, 10];
 const BINS = 80, FAR = 1000;
 const round = (x) => Math.round(x * 100) / 100;
 const title = "Where does a random network bend?";

@@ -30,7 +30,7 @@ export default figure({
   pictures: [{ label: "The boundary and the crease of the new neuron", x: [-1, 1], y: [-1, 1], tall: 330, ratio: 1, bare: true }],
   controls: [
     [{
-      play: "Turn it around", perFrame: 1, ended: (memory) => Object.assign(memory, { left: 4 * MOST }),
+      play: "Turn it around", perFrame: 1, most: 30, ended: (memory) => Object.assign(memory, { left: 4 * MOST }),
       step({ angle }, memory) {
         if (Math.abs(angle + memory.way) > MOST) memory.way *= -1;
         return memory.left-- > 0 && { angle: angle + memory.way };

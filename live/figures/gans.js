@@ -5,9 +5,10 @@ import { button, slider } from "../ui/controls.js";
 import { Random } from "../core/random.js";
 import { html, put, svg, text } from "../ui/dom.js";
 import { frame } from "../ui/frame.js";
+import { told } from "../ui/told.js";
 
-const REACH = 3, HALF = 0.3, GAP = 0.4, CELLS = 60, MANY = 100; // targets are 1 apart and reach 0.3 to both sides
-const SLOPES = [2, 2.5, 3, 3.5, 4, 5, 6, 7, 8, 10, 12, 15, 18, 22, 27, 33, 40, 50, 60, 75, 100];
+const REACH = 3, HALF = 0.3, GAP = 0.4, CELLS = 60, MANY = 100, FEW = 0.01; // targets are 1 apart and reach 0.3 to both sides
+const SLOPES = [2, 2.5, 3, 3.5, 4, 5, 6, 7, 8, 10, 12, 15, 18, 22, 27, 33, 40, 47, 50, 54, 60, 75, 100];
 const title = "How much falls between the targets?";
 
 export const defaults = { steep: 4, count: 5, drawn: 0, seed: 1 };
@@ -38,6 +39,8 @@ function render({ model, el }) {
     change(start, false);
   }
 
+  let guessed = false; // then a tick stands at the first slope that loses one in a hundred
+  const enough = () => SLOPES.find((s) => lost(model.get("count"), GAP, s) < FEW);
   const half = () => 1 / (2 * model.get("steep")); // of the noise that a whole step takes, 1 high
   const low = () => -(model.get("count") - 1) / 2;
   /** The corners of the staircase, from left to right; steps that would overlap share the way. */
@@ -60,6 +63,7 @@ function render({ model, el }) {
       line(curve, "blue", 2.5), ...inGaps.map((g) => line(g, "orange", 4.5)), ...heap(view, right, pile),
       ...samples().filter(([z]) => Math.abs(z) <= REACH).map(([z, c]) => svg("circle", { cx: view.x(z), cy: view.y(c), r: 3, fill: `var(--${inside(c) ? "blue" : "orange"})`, stroke: "var(--paper)" })),
     );
+    if (guessed) steep.mark(enough());
     figure.read(...reading());
   }
 
@@ -90,7 +94,7 @@ function render({ model, el }) {
   }
   const inside = (c) => Math.abs(c - Math.round(c - low()) - low()) <= HALF && Math.abs(c) <= -low() + HALF;
   const share = () => lost(model.get("count"), GAP, model.get("steep"));
-  const reading = () => crowded() ? ["The steps run into each other: a steeper curve is needed."] : [[`${text(100 * share(), 1)} %`], ` of the noise is lost between the targets.${counted()}`];
+  const reading = () => crowded() ? ["The steps run into each other: a steeper curve is needed."] : [[`${text(100 * share(), 1)} %`], ` of the noise is lost between the targets.${guessed ? ` From slope ${enough()} on, at the tick, less than one in a hundred is.` : ""}${counted()}`];
   const counted = () => (model.get("drawn") ? ` Of ${model.get("drawn")} samples ${samples().filter(([, c]) => !inside(c)).length} were lost.` : "");
   const summary = () => reading().flat().join("");
   function numbers() {
@@ -100,7 +104,14 @@ function render({ model, el }) {
   }
 
   draw();
-  return figure.remove;
+  const forget = told(el, () => {
+    guessed = true;
+    draw();
+  });
+  return () => {
+    forget();
+    figure.remove();
+  };
 }
 
 export default { title, defaults, render };

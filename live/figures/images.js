@@ -50,7 +50,7 @@ export default figure({
     }, perFrame: 4, most: MOST, stepSize: 10 },
     { button: "Another digit", act: ({ digit }) => ({ digit: (digit + 1) % X.length, ink: [] }) }],
     [{ menu: "network", key: "kind", options: { dense: `${WIDTH} neurons`, linear: "linear" } }, { menu: "trained by", key: "optimizer", options: { gd: "gradient descent", adam: "Adam" } },
-      { button: "Before training", act: () => ({ steps: 0 }) }],
+      { button: "Before training", act: () => ({ steps: 0 }), off: ({ steps }) => !steps }],
   ],
   draw(state, [board, maps], memory) {
     const net = trained(state, memory), x = shown(state), f = [...outputs(net, x)], all = affine(net, x).map((row) => row.slice(0, -1)), [r, c] = state.brush;
@@ -62,7 +62,7 @@ export default figure({
     all.forEach((row, k) => {
       const left = STEP * (k % 5), top = DOWN * (2 - Math.floor(k / 5)) - 2.4;
       maps.cells(left, top, 1, chopped(row), most);
-      maps.text(left, top + 0.5, `${k}: ${Math.round(f[k])}${k === best(f) ? " ◂" : ""}`);
+      maps.text(left, top + 0.5, `${k}: ${String(Math.round(f[k])).replace("-", "−")}${k === best(f) ? " ◂" : ""}`);
     });
     const on = state.kind === "dense" ? ` ${preactivations(net, x)[0].filter((v) => v > 0).length} of ${WIDTH} neurons are on.` : " Nothing in it switches.";
     const right = outputs(net, FLAT), good = LABELS.filter((k, p) => best([...right.subarray(10 * p, 10 * p + 10)]) === k).length;

@@ -160,7 +160,7 @@ function render({ model, el }) {
     const depth = hidden().length, by = hidden().map((_, l) => (l + 1 < depth ? regions(above(l + 1), square()) : all));
     put(legend, { style: beside ? "flex:1 0 100%;margin:0" : `flex:1 1 0;max-width:${figure.width - side - 12}px;margin:0` });
     for (const [one, may] of grow) put(one, { disabled: !may() });
-    legend.replaceChildren("Creases of ", ...by.flatMap((_, l) => [l ? ", " : "", svg("svg", { width: 26, height: 8, "aria-hidden": "true" }, svg("path", { d: "M2 4H24", ...line(l) })), ` layer ${l + 1}`]), ".");
+    legend.replaceChildren("Creases of ", ...by.flatMap((_, l) => [l ? ", " : "", html("span", { style: "white-space:nowrap" }, svg("svg", { width: 26, height: 8, "aria-hidden": "true" }, svg("path", { d: "M2 4H24", ...line(l) })), ` layer ${l + 1}`)]), ".");
     const here = String(pattern(net, model.get("probe")).flatMap((on, k) => (on ? [k] : []))), mine = all.find((r) => String(r.on) === here);
     const groups = new Map();
     for (const r of all) {
@@ -209,8 +209,8 @@ function render({ model, el }) {
   }
 
   const map = () => {
-    const [[a, b, c]] = affine(net, model.get("probe")), sign = (v) => (v < 0 ? "− " : "+ ") + text(Math.abs(v));
-    return `f = ${text(a)} x₁ ${sign(b)} x₂ ${sign(c)}`;
+    const [[a, b, c]] = affine(net, model.get("probe")), sign = (v) => (v < 0 ? "−\u00a0" : "+\u00a0") + text(Math.abs(v));
+    return `f = ${text(a)}\u00a0x₁ ${sign(b)}\u00a0x₂ ${sign(c)}`;
   };
   function summary() {
     const loss = model.get("points").length ? `, loss ${text(trainer.loss(), 3)}` : ". No points: paint some to train on";

@@ -145,7 +145,7 @@ function render({ model, el }) {
 
   function draw() {
     const wide = figure.width, beside = wide >= 540, left = beside ? 0.52 * wide : wide, cell = left / 3, high = beside ? 128 : 104;
-    const top = beside ? 0 : 2 * high + 14, box = { left: beside ? left + 40 : 40, top: top + 24, width: (beside ? wide - left : wide) - 50, height: beside ? 2 * high - 62 : 170 };
+    const top = beside ? 0 : 2 * high + 14, box = { left: beside ? left + 50 : 40, top: top + 24, width: beside ? wide - left - 60 : wide - 50, height: beside ? 2 * high - 62 : 170 };
     const bottom = Math.max(2 * high, box.top + box.height + 38) + 8, fresh = model.get("begin") === "fresh";
     const [weights, biases] = six[model.get("begin") === "first" ? 1 : 0];
     put(picture, { viewBox: `0 0 ${wide} ${bottom + 78}`, height: bottom + 78 });

@@ -5,7 +5,7 @@ import { Random } from "../core/random.js";
 import { text } from "../ui/dom.js";
 import { figure } from "../ui/kit.js";
 
-const POINTS = 300, BINS = 15, WIDTH = 6, GRID = 28, DEGREE = Math.PI / 180, REACH = 0.72;
+const POINTS = 300, BINS = 15, WIDTH = 6, GRID = 28, DEGREE = Math.PI / 180, REACH = 0.72, TIP = 0.94;
 const LOOKS = { valley: "a valley", ramp: "a bent ramp", random: "six random neurons" };
 
 /** Random points of the square. */
@@ -56,7 +56,8 @@ export default figure({
     above.cells(-1, 1, 2 / GRID, land, 1.6 * (range[1] - range[0]), ["blue", "blue"]);
     for (let p = 0; p < 40; p++) above.line([points[p], points[p].map((v, i) => v + (0.16 * slopes[p][i]) / long)], { color: "soft", width: 1.5 });
     above.dots(points.slice(0, 40), { color: "soft", size: 1.8 });
-    above.line([w.map((v) => -REACH * v), w.map((v) => REACH * v)], { color: "orange", width: 3 });
+    above.line([w.map((v) => -REACH * v), w.map((v) => TIP * v)], { color: "orange", width: 3 });
+    above.line([1, 0, -1].map((side) => [w[0] * (TIP - 0.1 * side * side) - 0.07 * side * w[1], w[1] * (TIP - 0.1 * side * side) + 0.07 * side * w[0]]), { color: "orange", width: 3 });
     above.handle("direction", REACH * w[0], REACH * w[1], (x, y, held) => {
       if (held) return { angle: Math.round(Math.atan2(y, x) / DEGREE) };
       const [dx, dy] = [x - REACH * w[0], y - REACH * w[1]], by = Math.abs(dx) > Math.abs(dy) ? dx : dy; // a key turns it, whatever way it points

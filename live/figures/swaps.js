@@ -120,7 +120,7 @@ function render({ model, el }) {
   }
 
   function draw() {
-    const n = inputs(), table = model.get("table"), all = corners(n), wide = Math.min(figure.width, 620), tall = Math.max(300, 0.62 * wide), foot = tall - 42;
+    const n = inputs(), table = model.get("table"), all = corners(n), wide = Math.min(figure.width, 620), tall = Math.max(300, 0.62 * wide), foot = tall - 24;
     if (axes.length !== n || String(axes[0]) !== String(model.get("weights"))) axes = frameOf(model.get("weights"));
     const reach = Math.sqrt(n), up = axes[1], px = (c) => wide / 2 + ((wide / 2 - 26) / reach) * dot(c, axes[0]), py = (c) => 24 + (foot - 70) / 2 - ((foot - 70) / 2 / reach) * (dot(c, up) + (n === 4 ? 0.35 * dot(c, axes[3]) : 0) + 0.3 * dot(c, axes[2]));
     put(plot, { viewBox: `0 0 ${wide} ${tall}`, height: tall, style: `width:${wide}px;max-width:100%` });
@@ -134,7 +134,6 @@ function render({ model, el }) {
       svg("path", { d: cuts.map((x) => `M${x.toFixed(1)} ${foot - 16}v32`).join("") || "M0 0", stroke: "var(--pink)", "stroke-width": 2.5 }),
       ...[0, 1].map((value) => svg("path", { d: all.map((c, k) => (table[k] === value ? mark(value, px(c), foot, 5) : "")).join("") || "M0 0", fill: value ? "var(--orange)" : "var(--paper)", stroke: value ? "var(--orange)" : "var(--blue)", "stroke-width": 2 })),
       svg("text", { x: wide - 40, y: 28, "text-anchor": "end", class: "soft" }, "turn"),
-      svg("text", { x: 12, y: tall - 6, class: "soft" }, `${count(cuts.length, "change")} along this line`),
     );
     while (picks.length > all.length) picks.pop().remove();
     while (picks.length < all.length) {

@@ -29,7 +29,12 @@ export function slider(words, list, now, act, show = String) {
     shown();
   };
   set(now);
-  return { element: html("label", {}, words, input, out), input, set };
+  /** A tick under a value. @param {number} v */
+  const mark = (v) => {
+    const share = nearest(v) / (values.length - 1);
+    input.style.background = `linear-gradient(var(--orange),var(--orange)) calc(6.5px + ${share.toFixed(4)}*(100% - 13px)) 100%/3px 7px no-repeat`;
+  };
+  return { element: html("label", {}, words, input, out), input, set, mark };
 }
 
 /** @param {string} words @param {Record<string, string>} options value to words @param {(value: string) => void} act */

@@ -3,7 +3,7 @@
  *
  * From the top: the name, the row with the main button, the picture, one line that says what is seen, the other controls. The picture
  * and all controls fit one screen, of a phone too. On the whole screen the picture grows with it, text and handles included. A small
- * instance (`data-small` at its host) has neither name nor foot: it stands beside the sentence that speaks of it.
+ * instance (`data-small` at its host) has neither name nor foot, only *Reset* after its last control: it stands beside the sentence that speaks of it.
  */
 import { announcer } from "./announcer.js";
 import { button } from "./controls.js";
@@ -89,6 +89,7 @@ export function frame(el, model, { name, title, about, hints, defaults, draw, nu
     controls(main, ...rest) {
       top.append(main);
       controls.append(...rest);
+      if (small) (rest.at(-1) ?? main).append(again);
     },
     /** Pixels there are for the picture. */
     get width() {

@@ -58,7 +58,7 @@ export function figure({ name, title, about, hints, defaults, pictures, controls
     const made = frame(el, model, { name, title, about, hints, defaults, draw: show, numbers: numbers && (() => table(numbers(state(), memory))), reset });
     const painters = pictures.map((picture) => painter(picture, made, set, () => made.say(words)));
     made.picture.append(...painters.map((p) => p.element));
-    if (pictures.some((p) => p.part)) put(made.picture, { style: "display:flex;flex-wrap:wrap;gap:0 12px" });
+    if (pictures.some((p) => p.part)) put(made.picture, { style: "display:flex;flex-wrap:wrap;gap:6px 12px" });
     pictures.forEach(({ press }, i) => press && put(painters[i].element, {
       onclick: (event) => {
         if (event.target.closest(".handle")) return;

@@ -17,7 +17,7 @@ kbd{font:inherit;font-size:.95em;border:1px solid var(--line);border-bottom-widt
 svg text{fill:var(--ink);font-size:13px;stroke:none}
 svg .soft{fill:var(--soft)}
 .row{display:flex;flex-wrap:wrap;gap:.45rem .55rem;align-items:center;margin:.5rem 0 0}
-.row label{display:inline-flex;flex-wrap:wrap;gap:.15rem .45rem;align-items:center;margin:0;font-size:.93em;max-width:100%}
+.row label{display:inline-flex;gap:.45rem;align-items:center;margin:0;font-size:.93em;max-width:100%}
 button,select,input[type=number],textarea{font:inherit;font-size:.93em;color:var(--ink);background:var(--paper);border:1px solid var(--soft);border-radius:.3rem;
 padding:.3rem .65rem;min-height:2.2rem;max-width:100%}
 select,input[type=number]{padding:.3rem .4rem}
@@ -28,9 +28,10 @@ button{cursor:pointer;touch-action:manipulation}
 button.main{background:var(--blue);border-color:var(--blue);color:var(--on-blue)}
 button[aria-pressed=true]{background:var(--fill);box-shadow:inset 0 0 0 1px var(--blue);border-color:var(--blue)}
 button:disabled{opacity:.55;cursor:default}
-input[type=range]{width:9.5rem;max-width:60vw;accent-color:var(--blue);margin:.4rem 0;height:1.4rem}
+input[type=range]{flex:0 9 9.5rem;width:9.5rem;min-width:4rem;accent-color:var(--blue);margin:.4rem 0;height:1.4rem}
 input[type=checkbox]{width:1.1rem;height:1.1rem;accent-color:var(--blue);margin:0}
 output{min-width:2.6em;font-variant-numeric:tabular-nums}
+details{margin-top:.3rem}
 .quiet{border-color:transparent;color:var(--blue);padding:.3rem .4rem}
 .foot{border-top:1px solid var(--line);margin-top:.5rem;padding-top:.25rem;gap:.1rem .4rem}
 .readout{margin:.45rem 0 0;min-height:1.45em;font-variant-numeric:tabular-nums}

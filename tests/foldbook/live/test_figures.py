@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import torch
 
+from foldbook.chapters.gans import lost_by_staircase
 from foldbook.chapters.optima import data, levels
 from foldbook.live import figures, live
 from foldnet import ReLUNet
@@ -192,10 +193,10 @@ def test_a_number_can_be_typed(show):
 def test_thousands_of_bends_follow_their_law(show):
     window = show("breakpoints")
     for law, ratio, expected in (
-        ("normal", 5, 50),
+        ("normal", 9, 50),
         ("normal", 2, 100 * 2 / np.pi * np.arctan(1 / 0.3)),
-        ("uniform", 5, 50),
-        ("even", 5, 25),
+        ("uniform", 9, 50),
+        ("even", 9, 25),
     ):
         window.page.get_by_role("combobox").select_option(law)
         scale = window.page.get_by_role("slider", name="scale of the biases")
@@ -585,7 +586,7 @@ def test_the_pieces_of_the_plane_are_counted_and_told(show):
         rest = rest[fan * out + out :]
     net = ReLUNet(weights, biases)
     slope = net.jacobian(np.array([state["probe"]]))[0, 0].numpy()
-    told = re.search(r"f = (\S+) x₁ ([+−]) (\S+) x₂", window.readout())
+    told = re.search(r"f = (\S+)\sx₁ ([+−])\s(\S+)\sx₂", window.readout())
     assert float(told[1].replace("−", "-")) == pytest.approx(slope[0], abs=0.006)
     assert float(told[3]) * (1 if told[2] == "+" else -1) == pytest.approx(slope[1], abs=0.006)
     count = int(re.search(r"([\d,]+) piece", window.readout())[1].replace(",", ""))
@@ -689,3 +690,18 @@ def test_a_stored_state_is_what_the_page_begins_with(show):
     stored = window.page.locator("[data-live]").evaluate(STATE)
     assert stored["ratio"] == 0.5
     assert json.loads(json.dumps(stored)) == live("breakpoints", w=W, b=B, v=V, ratio=0.5).state
+
+
+def test_a_slope_is_marked_once_the_guess_below_the_figure_is_made(show):
+    window = show("gans")
+    window.page.evaluate("document.body.append(Object.assign(document.createElement('div'), {id: 'asked'}))")
+    tell = """(done) => {
+      asked.dataset.guess = "guess";
+      if (done) asked.dataset.told = "1";
+      asked.dispatchEvent(new Event("told", { bubbles: true }));
+    }"""
+    window.page.evaluate(tell, False)
+    assert "tick" not in window.readout(), "the answer is not told before"
+    window.page.evaluate(tell, True)
+    marked = int(re.search(r"From slope (\d+) on, at the tick", window.readout())[1])
+    assert lost_by_staircase(5, 0.4, marked) < 0.01 < lost_by_staircase(5, 0.4, 0.9 * marked)
