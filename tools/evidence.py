@@ -11,18 +11,6 @@ from foldbook.claims import MIME, claims
 from . import mutate
 
 ROOT = Path(__file__).resolve().parent.parent
-BARE = {  # statements whose headline has neither a twin nor a rival yet, though a later point has one: none may come
-    "S0-lem-4-small-wB",
-    "S1-find-higher-order",
-    "S1-find-power-neurons",
-    "S1-prop-5.1",
-    "S2-eq-6.2",
-    "S2-fig-6.7",
-    "S2-find-across-regions",
-    "S2-find-xor-family",
-    "S3-prop-proof-sketch",
-    "S3-thm-multi-1-gp",
-}
 
 
 def verdicts_are_refereed(nb) -> Iterator[str]:
@@ -44,7 +32,7 @@ def verdicts_are_refereed(nb) -> Iterator[str]:
             yield f"cell {i}: {claim.id} rests on {record['stored']}, which book/data lacks"
         if (claim.evidence, record["verdict"]) == ("statement", "reproduced"):
             headline = record["points"][0]
-            if claim.id not in BARE and not (headline.get("twins") or headline["rivals"]):
+            if not (headline.get("twins") or headline["rivals"]):
                 point = headline["name"] or "its value"
                 yield f"cell {i}: {claim.id} is reproduced, and no false twin or rival of its headline, {point}, is refuted"
         if claim.id not in turned:

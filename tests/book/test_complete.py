@@ -9,7 +9,7 @@ import pytest
 from foldbook import claims, paths, plan
 from foldbook.claims import Claim
 from foldbook.ledger import ledger
-from tools import evidence, markdown
+from tools import markdown
 
 ROOT = paths.repository()
 AT_LEAST = {"S0": 41, "S1": 60, "S2": 208, "S3": 78}  # claims of each source: more may come, none may go
@@ -176,12 +176,6 @@ def test_what_is_named_astray_is_found():
         "S2-a has a slip counted at S2-eq-A.14, which is used"
     ]
     assert "names S2-eq-A.14, which is no claim" in astray([row("S2-a", "reproduced", slip)])[0]
-
-
-def test_the_list_of_bare_headlines_only_shrinks():
-    """A statement on it whose headline has got a false neighbour goes; lint lets no other in."""
-    kept = [row for row in ledger() if (row["evidence"], row["verdict"]) == ("statement", "reproduced")]
-    assert {row["id"] for row in kept if not (row["points"][0]["rivals"] or row["points"][0]["twins"])} == set(evidence.BARE)
 
 
 def test_gaps_are_found():
