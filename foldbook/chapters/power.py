@@ -218,7 +218,7 @@ def bit_reader(labels, at_once: int = 1) -> ExactNet:
     """A network that is positive at (i, j) if `labels[i][j]` is 1 and negative if it is 0: all labels are possible. (S2-find-vc)
 
     Each row of labels becomes one number in binary; two layers find the number of row i, and each pair of layers after them
-    reads `at_once` of its bits and keeps that at place j.
+    reads `at_once` of its bits and keeps that at place j. In float64 it is exact for rows of up to 26 bits.
     """
     labels = np.asarray(labels, dtype=int)
     n, bits = labels.shape
