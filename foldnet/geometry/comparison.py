@@ -71,19 +71,31 @@ def values(rows: Tensor, x: Tensor) -> Tensor:
 def kmeans(rows: Tensor, k: int, steps: int = 10, seed: int = 0) -> tuple[Tensor, Tensor]:
     """Lloyd's k-means from `k` different rows drawn at random: centres `(k, d)` and the cluster of each row, `(n,)`.
 
-    A centre that loses all its rows stays where it is.
+    A centre that loses all its rows stays where it is. Rows that are equal up to rounding count as one, as long as there are enough.
 
     `steps`: how often the centres move.
     """
     if not 1 <= k <= len(rows):
         raise ValueError(f"k-means needs between 1 and {len(rows)} clusters for as many rows; got {k}")
-    draw = torch.randperm(len(rows), generator=torch.Generator().manual_seed(seed))[:k]
-    centres = rows[draw.to(rows.device)]
+    order = torch.randperm(len(rows), generator=torch.Generator().manual_seed(seed)).to(rows.device)
+    centres = rows[order[_different(rows[order], k)]]
     for _ in range(steps if k > 1 else 1):
         member = torch.nn.functional.one_hot(nearest(rows, centres), k).to(rows.dtype)
         count = member.sum(0).unsqueeze(-1)
         centres = torch.where(count > 0, member.T @ rows / count.clamp(min=1), centres)
     return centres, nearest(rows, centres)
+
+
+def _different(rows: Tensor, k: int) -> list[int]:
+    """The first `k` rows that differ from each other; where there are fewer, the first of the rest as well."""
+    apart = torch.finfo(rows.dtype).eps ** 0.5 * (1 + float(rows.abs().max()))
+    fresh: list[int] = []
+    for i, row in enumerate(rows):
+        if len(fresh) == k:
+            return fresh
+        if bool(((rows[fresh] - row).abs().amax(-1) > apart).all()):
+            fresh.append(i)
+    return (fresh + [i for i in range(len(rows)) if i not in fresh])[:k]
 
 
 def nearest(rows: Tensor, centres: Tensor) -> Tensor:
