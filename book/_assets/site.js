@@ -33,8 +33,10 @@ if (location.protocol === "file:") DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = f
   function later() { clearTimeout(later.timer); later.timer = setTimeout(measure, 40); }
   function typeset() { return (window.MathJax && MathJax.startup && MathJax.startup.promise) || Promise.resolve(); }
   addEventListener("load", function () { typeset().then(together).then(measure); });
-  addEventListener("resize", later);
   addEventListener("toggle", later, true);
+  addEventListener("DOMContentLoaded", function () {  // also when the contents slide in or out beside it
+    new ResizeObserver(later).observe(document.querySelector("article") || document.body);
+  });
 })();
 
 // The code of a story is shown when the reader asks for it: one switch in the page's header, remembered for all stories.

@@ -168,9 +168,11 @@ class Visit:
             self.page.emulate_media(color_scheme=scheme)
             self.page.wait_for_function("(scheme) => document.documentElement.dataset.theme === scheme", arg=scheme)
         self.page.evaluate("""async () => {
-          await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
-          await new Promise((done) => setTimeout(done, 50));  // after the 40 of site.js, which looks for what scrolls
+          const frames = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+          await frames();
           document.getAnimations().filter((a) => a instanceof CSSTransition).forEach((a) => a.finish());
+          await frames();
+          await new Promise((done) => setTimeout(done, 50));  // after the 40 of site.js, which looks for what scrolls
         }""")
 
 
