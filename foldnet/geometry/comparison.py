@@ -71,7 +71,7 @@ def values(rows: Tensor, x: Tensor) -> Tensor:
 def kmeans(rows: Tensor, k: int, steps: int = 10, seed: int = 0) -> tuple[Tensor, Tensor]:
     """Lloyd's k-means from `k` different rows drawn at random: centres `(k, d)` and the cluster of each row, `(n,)`.
 
-    A centre that loses all its rows stays where it is. Rows that are equal up to rounding count as one, as long as there are enough.
+    A centre that loses all its rows stays where it is. Of rows that are equal up to rounding one begins, if there are enough.
 
     `steps`: how often the centres move.
     """
