@@ -117,6 +117,17 @@ def test_one_cluster_is_the_mean_and_as_many_as_rows_are_the_rows():
         compare.kmeans(rows, 21)
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_kmeans_does_not_hang_on_the_last_bit_of_equal_rows(seed):
+    """Two equal centres would share their rows by rounding."""
+    rng = np.random.default_rng(seed)
+    rows = torch.as_tensor(rng.normal(size=(4, 3)))[rng.integers(0, 4, 40)]
+    shaken = rows * (1 + 1e-15 * torch.as_tensor(rng.normal(size=(40, 3))))
+    (centres, cluster), (others, same) = (compare.kmeans(r, 3, seed=seed) for r in (rows, shaken))
+    torch.testing.assert_close(centres, others, rtol=0, atol=1e-12)
+    assert cluster.equal(same)
+
+
 def test_each_step_of_kmeans_lowers_the_error():
     rows = some(300, 5)
     errors = [float((rows - c[k]).square().sum()) for c, k in (compare.kmeans(rows, 7, steps=s, seed=3) for s in range(1, 12))]
