@@ -39,15 +39,16 @@ def start(activation: str, sizes, batch, seed: int, biases: str = "torch", scale
     return SmoothNet(weights, offsets, activation)
 
 
-def train(activation: str, t: np.ndarray, width: int, epochs: int, seed: int, **how: Any) -> TrainingOutcome:
-    """Networks with one hidden layer on the functions `(functions, 2**n)`, `TRIALS` on each, some functions at a time."""
+def train(activation: str, t: np.ndarray, width: int, epochs: int, seed: int, trials: int = 0, **how: Any) -> TrainingOutcome:
+    """Networks with one hidden layer on the functions `(functions, 2**n)`, some at a time; `TRIALS` on each, or `trials`."""
+    trials = trials or TRIALS
     begin = {name: how.pop(name) for name in ("biases", "scale") if name in how}
     begin["middle"] = 0.5 if how.get("loss") == "mse" else 0.0
-    at_once, parts = max(1, AT_ONCE // TRIALS), []
+    at_once, parts = max(1, AT_ONCE // trials), []
     engine = "cuda" if device() == "cuda" else "auto"
     for portion, first in enumerate(range(0, len(t), at_once)):
         some = t[first : first + at_once]
-        nets = start(activation, (input_count(t), width, 1), (len(some), TRIALS), seed + 1009 * portion, **begin)
+        nets = start(activation, (input_count(t), width, 1), (len(some), trials), seed + 1009 * portion, **begin)
         parts.append(trained(nets, some, epochs, seed=seed, engine=engine, **how))
     return TrainingOutcome(*(np.concatenate([getattr(p, name) for p in parts]) for name in ("solved", "right", "epochs")))
 
@@ -70,22 +71,20 @@ def five(every: int) -> np.ndarray:
 
 
 @cache
-def six() -> np.ndarray:
-    """The sample of six inputs, `(4 * 25,600, 64)`: the four kinds behind each other, no function twice within a kind."""
-    rng = np.random.default_rng([6, 35])
-    return np.concatenate(
-        [_different({"coins": _coins, "sparse": _sparse, "smooth": _smooth, "trees": _trees}[k], rng) for k in KINDS]
-    )
+def six(seed: int = 35, of_each: int = 0) -> np.ndarray:
+    """A sample of six inputs, `(4 * of_each, 64)`: the four kinds behind each other, no function twice within a kind."""
+    rng, draws = np.random.default_rng([6, seed]), {"coins": _coins, "sparse": _sparse, "smooth": _smooth, "trees": _trees}
+    return np.concatenate([_different(draws[k], rng, of_each or OF_EACH) for k in KINDS])
 
 
-def _different(draw, rng: np.random.Generator) -> np.ndarray:
-    """The first OF_EACH functions that differ from those before them and are not constant."""
-    t = draw(rng, 2 * OF_EACH)
+def _different(draw, rng: np.random.Generator, wanted: int) -> np.ndarray:
+    """The first functions, as many as are wanted, that differ from those before them and are not constant."""
+    t = draw(rng, 2 * wanted)
     t = t[(t.min(1) < t.max(1))]
     first = np.sort(np.unique(t, axis=0, return_index=True)[1])
-    if len(first) < OF_EACH:
-        raise ValueError(f"{len(first)} different functions were drawn; {OF_EACH} are needed")
-    return t[first[:OF_EACH]]
+    if len(first) < wanted:
+        raise ValueError(f"{len(first)} different functions were drawn; {wanted} are needed")
+    return t[first[:wanted]]
 
 
 def _coins(rng, count: int) -> np.ndarray:

@@ -16,7 +16,7 @@ from itertools import count
 import numpy as np
 import torch
 
-from foldnet.boolean.functions import corners, input_count, truth_table, walsh
+from foldnet.boolean.functions import corners, fourier, input_count, truth_table, walsh
 from foldnet.boolean.training import LEAKY, initial_networks
 from foldnet.growth.smooth import ACTIVATIONS
 
@@ -43,6 +43,12 @@ def of_function(f) -> dict[str, np.ndarray]:
     }
 
 
+def more_of_function(f) -> dict[str, np.ndarray]:
+    """Predictors that the first run did not have."""
+    largest = {"sensitivity": sensitivities, "block sensitivity": block_sensitivities, "certificate": certificates}
+    return {f"largest {name}": of(f, np.max) for name, of in largest.items()} | {"off the staircase": off_the_staircase(f)}
+
+
 # ---- subcubes ----------------------------------------------------------------------------------------------------------------
 
 
@@ -66,19 +72,27 @@ def smallest_trees(f) -> tuple[np.ndarray, np.ndarray]:
     return depth[-1].astype(int), leaves[-1].astype(int)
 
 
-def certificates(f) -> np.ndarray:
-    """How many inputs have to be known to be sure of the answer, on average over the corners, `(functions,)`."""
-    return _in_parts(_certificates, f)
+def certificates(f, of=np.mean) -> np.ndarray:
+    """How many inputs have to be known to be sure of the answer, on average over the corners, `(functions,)`.
+
+    `of=np.max`, here and below, is the usual definition: the largest over the corners.
+    """
+    return _in_parts(_certificates, f, of)
 
 
-def block_sensitivities(f) -> np.ndarray:
+def block_sensitivities(f, of=np.mean) -> np.ndarray:
     """How many disjoint sets of inputs change the answer when flipped, on average over the corners, `(functions,)`."""
-    return _in_parts(_block_sensitivities, f)
+    return _in_parts(_block_sensitivities, f, of)
 
 
-def _in_parts(measure, f) -> np.ndarray:
+def sensitivities(f, of=np.mean) -> np.ndarray:
+    """How many single inputs change the answer when flipped; the mean over the corners is the influence, `(functions,)`."""
+    return _in_parts(lambda t: sum((t != t[:, np.arange(t.shape[1]) ^ 1 << k]).astype(int) for k in range(input_count(t))), f, of)
+
+
+def _in_parts(measure, f, of) -> np.ndarray:
     t = truth_table(f)
-    return np.concatenate([measure(t[k : k + AT_ONCE]) for k in range(0, len(t), AT_ONCE)])
+    return np.concatenate([of(measure(t[k : k + AT_ONCE]), axis=1) for k in range(0, len(t), AT_ONCE)])
 
 
 def _certificates(t: np.ndarray) -> np.ndarray:
@@ -89,7 +103,7 @@ def _certificates(t: np.ndarray) -> np.ndarray:
         before = constant[free ^ one]
         constant.append(before & before[:, here ^ one] & (t == t[:, here ^ one]))
         np.maximum(largest, free.bit_count() * constant[free].astype(np.uint8), out=largest)
-    return n - largest.mean(1)
+    return n - largest
 
 
 def _block_sensitivities(t: np.ndarray) -> np.ndarray:
@@ -106,7 +120,7 @@ def _block_sensitivities(t: np.ndarray) -> np.ndarray:
                 break
             block = (block - 1) & rest
         most.append(found)
-    return most[-1].mean(1)
+    return most[-1]
 
 
 def leap(f) -> np.ndarray:
@@ -125,6 +139,16 @@ def leap(f) -> np.ndarray:
             known = np.bitwise_or.reduce(np.where(reached, np.arange(2**n), 0), axis=1)
         found[known == goal] = step
     return found
+
+
+def off_the_staircase(f) -> np.ndarray:
+    """The share of the squared Fourier coefficients on sets that no list reaches which brings one new input at a time."""
+    squares = fourier(f) ** 2
+    there, sizes, known = squares > 1e-12, corners(input_count(squares), low=0).sum(1), np.zeros(len(squares), dtype=int)
+    for _ in range(sizes.max() + 1):
+        reached = there & (sizes[np.arange(len(sizes)) & ~known[:, None]] <= 1)
+        known = np.bitwise_or.reduce(np.where(reached, np.arange(len(sizes)), 0), axis=1)
+    return np.where(reached, 0, squares).sum(1)
 
 
 # ---- kernels -----------------------------------------------------------------------------------------------------------------
@@ -236,6 +260,37 @@ class RankFit:
 
 def _scaled(values) -> np.ndarray:
     return 2 * (training.ranks(values) + 0.5) / len(values) - 1
+
+
+# ---- classes that are alike in their weight ---------------------------------------------------------------------------------
+
+
+def at_equal_weight(missed, values, weight, odd: int, step: float = 0.02) -> float:
+    """How many failures more functions of this value have than those of the next, among functions of equal weight; NaN without.
+
+    missed, values, weight: failures, values and Fourier weight of each function, `(k,)`.
+    odd: the value.
+    step: weights within one step are equal.
+    """
+    gaps, sizes, bins = [], [], np.floor(weight / step).astype(int)
+    for b in np.unique(bins):
+        two = [missed[(bins == b) & (values == v)] for v in (odd, odd + 1)]
+        if all(map(len, two)):
+            gaps.append(two[0].mean() - two[1].mean())
+            sizes.append(1 / sum(1 / len(k) for k in two))
+    return float(np.average(gaps, weights=sizes)) if gaps else np.nan
+
+
+def as_heavy(solved, weight, ours, draws: int = 2000, seed: int = 0, within: float = 0.02) -> np.ndarray:
+    """Mean successes of as many functions as ours, each drawn from those of its weight, `(draws,)`.
+
+    solved, weight: successes and Fourier weight of the functions to draw from, `(k,)`.
+    ours: the weights of ours.
+    draws: how often they are drawn.
+    within: how far from its weight.
+    """
+    rng = np.random.default_rng(seed)
+    return np.mean([rng.choice(solved[np.abs(weight - w) < within], draws) for w in ours], axis=0)
 
 
 # ---- weight above degree two, and reach ---------------------------------------------------------------------------------------

@@ -6,9 +6,12 @@ import json
 import numpy as np
 import pytest
 
-from experiments import _census, _command, census, census_settings, census_six, runner
+from experiments import _census, _command, _storing, census, census_again, census_settings, census_six, runner
+from foldbook.chapters import census as chapter
+from foldbook.chapters import training
 from foldbook.stored import stored
-from foldnet.boolean.functions import fourier
+from foldnet.boolean.functions import fourier, truth_tables
+from foldnet.boolean.swaps import swaps
 from foldnet.boolean.training import TrainingOutcome, train_many
 
 
@@ -101,3 +104,62 @@ def test_functions_of_six_inputs(monkeypatch):
     bent = _census.extremes()["bent"]
     assert np.allclose(np.abs(fourier(bent)), 1 / 8)
     assert _census.extremes()["majority"].sum(1).tolist() == [63, 57, 42, 22, 7, 1]
+
+
+# ---- the registered one ----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def few(monkeypatch):
+    """Some classes in the place of all, one with nine changes among the parts, and a few starts of each."""
+    nine = np.concatenate([r["near_the_top"] for r in stored("swaps_classes").rows])
+    nine = truth_tables(nine.astype(int), 5)
+    nine = nine[np.asarray(swaps(nine)) == 9][:1]
+    some = np.concatenate([np.repeat(nine, 2, axis=0), _census.five(10)[::100]])
+    values = np.asarray(swaps(some))
+    monkeypatch.setattr(census_again, "five", lambda every: some if every == 1 else _census.five(every))
+    monkeypatch.setattr(census_settings, "five", lambda every: some[:30])
+    monkeypatch.setattr(census_again, "table_of_measures", lambda: {"swaps": values})
+    for run in (_census, census_again):
+        monkeypatch.setattr(run, "TRIALS", 4)
+    for name, value in {"EPOCHS": 40, "OF_EACH": 40, "STARTS": 8, "REACH": (5, 100), "PER": 1}.items():
+        monkeypatch.setattr(census_again, name, value)
+    monkeypatch.setattr(census_settings, "EPOCHS", 40)
+    census_again.known.cache_clear()
+    yield some
+    census_again.known.cache_clear()
+
+
+def test_the_registered_run_from_start_to_end(few, tmp_path):
+    """Its statements are judged from what is stored, and the correlations are those of failures counted again."""
+    cells = [c for c in census_again.cells() if c["task"] in ("share", "six")]
+    cells += [next(c for c in census_again.cells() if c["task"] == task) for task in ("reach", "setting")]
+    _storing.store_result(runner.run(cells, census_again.cell, tmp_path / "run.jsonl", progress=False), tmp_path / "book/x.jsonl")
+    found = stored("x", tmp_path / "book" / "x.jsonl")
+    outcomes = [census_again.outcome(bar, values) for _, bar, values in census_again.statements(census_again.Seen(found))]
+    assert set(outcomes) <= {"held", "refuted", "undecided"}
+    assert len(outcomes) == 25
+    assert found.row(task="reach")["solved"].shape == (-(-(len(few) - 5) // 100),)
+    row, t = found.row(task="share", activation="tanh", width=4), few[3::10]
+    missed = 4 - _census.train("tanh", t, 4, 40, census_again.seed("tanh", 4, 3)).counts
+    if runner.device() == "cpu":  # a GPU draws its own starts
+        influence = training.rank_correlation(training.measures(t)["influence"], missed)
+        assert abs(row["ranks"][2][census_again.SIXTEEN.index("influence")] - 1e4 * influence) < 0.51
+    assert [v.sum() for v in row["maps"].values()] == [len(few) - len(few[::10])] * 5
+    assert len(row["nine"]) == 1  # the other one stands in the part of the first run
+
+
+def test_registered_parts_are_new_and_predictors_are_named():
+    t = np.random.default_rng(5).integers(0, 2, (6, 32), dtype=np.uint8)
+    names = ["swaps", *chapter.of_function(t), *chapter.kernels(t, "tanh", 4)]
+    assert (sorted(names), set(chapter.more_of_function(t))) == (sorted(census_again.SIXTEEN), set(census_again.MORE))
+    assert 0 not in census_again.PARTS  # the classes of the first run
+    assert len({json.dumps(c) for c in census_again.cells()}) == len(census_again.cells())
+
+
+@pytest.mark.parametrize(
+    ("values", "verdict"),
+    [([0.2] * 8 + [0.05], "held"), ([0.01, 0.02] * 4 + [0.0], "refuted"), ([0.0, 0.19] * 4 + [0.0], "undecided")],
+)
+def test_outcomes_follow_the_rule(values, verdict):
+    assert census_again.outcome({"tanh": 0.1}, {"tanh": np.array(values)}) == verdict
