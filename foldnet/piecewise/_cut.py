@@ -7,7 +7,7 @@ pixel and the largest of those before it; then pieces are joined in which a late
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,10 +16,13 @@ from torch import Tensor, fx
 
 from ..geometry._outlines import SQUARE, convex
 from ..geometry._sheet import Drawing, Sheet
-from ..geometry.regions import MOST_FACES
+from ..geometry.regions import MOST_FACES, on_plane, regions
+from ._layers import first as first_of
 from ._merge import merged
+from ._passes import Passes
 from ._walk import NOISE
 from .plane import Section, Slice
+from .trace import Graph
 
 if TYPE_CHECKING:
     from .net import PiecewiseLinear
@@ -38,17 +41,72 @@ def pieces(net: PiecewiseLinear, origin=None, axes=None, window=SQUARE, most: in
     most: more pieces than this are refused.
     """
     section, frame = _section(net, origin, axes), convex(window)
+    try:
+        return _drawn(net, section, frame, most)
+    except TooMany as error:
+        more = "" if error.memory else f", or raise most={most:,}"
+        raise ValueError(f"{error}: take a smaller window{_that_would_do(net, section, frame, error.goal)}{more}") from None
+
+
+class TooMany(Exception):
+    """More pieces than are wanted, or than memory holds; `goal` of them would do."""
+
+    def __init__(self, why: str, goal: int, memory: bool):
+        super().__init__(why)
+        self.goal, self.memory = goal, memory
+
+
+def _that_would_do(net: PiecewiseLinear, section: Section, frame: np.ndarray, goal: int) -> str:
+    """How large a window about the same middle has four fifths of so many pieces, by a small one's number of them."""
+    middle, found = frame.mean(0), (0.0, 0)
+    for share in (2.0**-9, 2.0**-7, 2.0**-5, 2.0**-4, 2.0**-3, 2.0**-2, 2.0**-1):
+        try:
+            found = share, len(_drawn(net, section, middle + share * (frame - middle), goal))
+        except (TooMany, ValueError):
+            break
+        if found[1] > min(100, goal / 8):
+            break
+    share, count = found
+    if not count:
+        return ""
+    size = min(0.9, share * (0.8 * goal / count) ** 0.5)
+    return f", {size:.2g} times as wide (some {max(1, round(count * (size / share) ** 2)):,} pieces)"
+
+
+def _dense(net: PiecewiseLinear, section: Section, frame: np.ndarray, most: int) -> Slice | None:
+    """The pieces by the kernels for dense networks, which are faster; None where the network is no such chain in float64."""
+    if net.dense is None:
+        return None
+    dense = net.dense if section.whole else on_plane(net.dense, section.origin, section.axes)
+    try:
+        found = regions(dense, frame, most)
+    except MemoryError:
+        raise TooMany("more pieces than memory holds", most // 2, True) from None
+    except ValueError as error:
+        if isinstance(error.__context__, OverflowError):
+            raise TooMany(str(error).split(":")[0], most, False) from None
+        raise
+    section = replace(section, sizes=(2, *dense.sizes[1:]))
+    parts = (getattr(found, part.name) for part in fields(found) if part.name != "net")
+    return Slice(section, *parts, tuple(map(np.arange, dense.sizes[1:-1])))
+
+
+def _drawn(net: PiecewiseLinear, section: Section, frame: np.ndarray, most: int) -> Slice:
+    """The pieces, step by step."""
+    if (found := _dense(net, section, frame, most)) is not None:
+        return found
+    passes = Passes(net.graph, section.inputs, net.device, section.at_once)
     sheet, base, words = Sheet.whole(frame, np.zeros((len(frame), 0))), 0, 0
     layer, column, widths, numbers = [], [], [], []  # of all lines; of all steps
     for step, name in enumerate(net.graph.kinked):
         units, before, first = [np.zeros(0, np.int64)], words, base
         pixels = _window(section, name)
         for k in range(1, max(2, pixels)):  # a pooling is drawn pixel by pixel
-            ahead, floor = _changing(section, name, k, sheet.vertices)
+            ahead, floor = _changing(passes, name, k, sheet.vertices)
             while len(ahead):  # values of a few units at a time, since there may be thousands, and a million vertices
                 many = min(LINES, max(64, ROOM // (8 * len(sheet.vertices))))
                 changing, ahead = ahead[:many], ahead[many:]
-                values = _values(section, name, k, sheet.vertices, changing, floor)
+                values = _values(passes, name, k, sheet.vertices, changing, floor)
                 drawing = Drawing(sheet._replace(values=values), len(frame), 1.0, most, None)
                 drawing.base = base
                 try:
@@ -57,9 +115,10 @@ def pieces(net: PiecewiseLinear, origin=None, axes=None, window=SQUARE, most: in
                 except ValueError as error:
                     coarse = f"{net.dtype} is too coarse for this window: take of(model.double()), or a smaller one"
                     raise ValueError(str(error) if net.dtype == torch.float64 else coarse) from None
-                except (OverflowError, MemoryError) as error:
-                    why = error if isinstance(error, OverflowError) else "more pieces than memory holds"
-                    raise ValueError(f"{why} at {name}: take a smaller window, or raise most={most:,}") from None
+                except OverflowError as error:
+                    raise TooMany(f"{error} at {name}", most, False) from None
+                except MemoryError:
+                    raise TooMany(f"more pieces than memory holds at {name}", len(sheet.bits) // 2, True) from None
                 start = 64 * (words - before)  # each drawing has words of bits of its own
                 units.append(np.full(start - len(np.concatenate(units)), -1))
                 units.append(changing)
@@ -71,7 +130,8 @@ def pieces(net: PiecewiseLinear, origin=None, axes=None, window=SQUARE, most: in
         if pixels > 2 and base > first:
             sheet = merged(sheet, _false(section, name, np.unique(numbers[-1][numbers[-1] >= 0]), sheet, first))
             sheet.bits[:, before:words] = 0
-    sheet = sheet._replace(values=section(sheet.vertices).cpu().numpy())
+    ends, place = passes.each("output", sheet.vertices, lambda node, values: values[first_of(node)].flatten())
+    sheet = sheet._replace(values=torch.cat(ends).double().cpu().numpy().reshape(-1, int(np.prod(net.output_shape)))[place])
     layer, column = np.concatenate([*layer, np.full(len(frame), -1)]), np.concatenate([*column, np.arange(len(frame))[::-1]])
     section = replace(section, sizes=(2, *widths, int(np.prod(net.output_shape))))
     ends = np.cumsum([-(-width // 64) for width in widths])[:-1]
@@ -84,6 +144,7 @@ def _section(net: PiecewiseLinear, origin, axes) -> Section:
     size = int(np.prod(net.input_shape))
     if (origin is None) != (axes is None) or (origin is None and size != 2):
         raise ValueError(f"a plane in {size} dimensions has an origin and two axes")
+    whole = origin is None
     origin = torch.zeros(2) if origin is None else torch.as_tensor(origin)
     axes = torch.eye(2) if axes is None else torch.stack([torch.as_tensor(axis).flatten() for axis in axes])
     origin, axes = (p.detach().to(net.device, torch.float64) for p in (origin.flatten(), axes))
@@ -94,7 +155,7 @@ def _section(net: PiecewiseLinear, origin, axes) -> Section:
         raise ValueError("origin and axes of a plane are finite; some numbers here are NaN or infinite")
     if torch.linalg.matrix_rank(axes) < 2:
         raise ValueError("the two axes of a plane point in different directions; these are parallel, or zero")
-    return Section(net, origin, axes)
+    return Section(net, origin, axes, whole=whole)
 
 
 @torch.no_grad()
@@ -110,34 +171,29 @@ def _window(section: Section, name: str) -> int:
     return seen[-1]
 
 
-def _seen(section: Section, name: str, k: int, x: Tensor, columns) -> Tensor:
-    """The values of a step's units `columns` at inputs; of a pooling those of its k-th pixel beside the ones before it."""
-    graph, seen = section.net.graph, []
+def _sides(graph: Graph, k: int, columns=slice(None)):
+    """What gives the values of a step's units `columns`; of a pooling those of its k-th pixel beside the ones before it."""
 
-    def see(node: fx.Node, values: dict) -> None:
-        if node.name == name:
-            z = graph.round(node, values, k) if graph.kinds[node] == "pool" else graph.decisions(node, values)
-            seen.append(z[:, columns])
+    def see(node: fx.Node, values: dict) -> Tensor:
+        return (graph.round(node, values, k) if graph.kinds[node] == "pool" else graph.decisions(node, values))[:, columns]
 
-    graph.run(x, see, until=name)
-    return seen[0]
+    return see
 
 
-@torch.no_grad()
-def _changing(section: Section, name: str, k: int, vertices: np.ndarray) -> tuple[np.ndarray, float]:
+def _changing(passes: Passes, name: str, k: int, vertices: np.ndarray) -> tuple[np.ndarray, float]:
     """The units of a step that change sides among the corners of pieces, and what counts as zero there."""
-    chunks = section.chunks(vertices)
-    both = torch.stack([torch.stack(_seen(section, name, k, x, slice(None)).aminmax(dim=0)) for x in chunks])
+    sides = _sides(passes.graph, k)
+    ends, _ = passes.each(name, vertices, lambda node, values: torch.stack(sides(node, values).aminmax(dim=0)))
+    both = torch.stack(ends)
     low, high = both[:, 0].amin(0), both[:, 1].amax(0)
-    floor = NOISE[section.net.dtype] * max(float(low.abs().max()), float(high.abs().max()))
+    floor = NOISE[low.dtype] * max(float(low.abs().max()), float(high.abs().max()))
     return ((low < -floor) & (high > floor)).nonzero().flatten().cpu().numpy(), floor
 
 
-@torch.no_grad()
-def _values(section: Section, name: str, k: int, vertices: np.ndarray, columns: np.ndarray, floor: float) -> np.ndarray:
+def _values(passes: Passes, name: str, k: int, vertices: np.ndarray, columns: np.ndarray, floor: float) -> np.ndarray:
     """The values of some units of a step at the corners of pieces, `(V, units)`."""
-    which = torch.as_tensor(columns, device=section.axes.device)
-    found = torch.cat([_seen(section, name, k, x, which) for x in section.chunks(vertices)])
+    seen, place = passes.each(name, vertices, _sides(passes.graph, k, torch.as_tensor(columns)))
+    found = torch.cat(seen)[torch.as_tensor(place)]
     return torch.where(found.abs() <= floor, 0.0, found).double().cpu().numpy()
 
 

@@ -170,7 +170,7 @@ class _Walk:
 
     def _without_false(self, knots: _Knots, values: dict, node: fx.Node, own: Tensor) -> tuple[_Knots, dict]:
         """Without the knots at which the winner was a third pixel all the time: they helped to find others, and bend nothing."""
-        pooled = self.graph.apply(node, values).flatten(1)
+        pooled = tensors(self.graph.apply(node, values))[0].flatten(1)
         left, here, right = pooled[:-2], pooled[1:-1], pooled[2:]
         share = ((knots.t[1:-1] - knots.t[:-2]) / (knots.t[2:] - knots.t[:-2])).unsqueeze(1)
         off = (torch.lerp(left, right, share) - here).abs().amax(1) > NOISE[pooled.dtype] * pooled.abs().max()

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn.functional import cosine_similarity
 
 if TYPE_CHECKING:
@@ -62,6 +62,8 @@ class Comparison:
         """The two slopes of one output at one point: of images as two images, the first on the left, else a dot for each input.
 
         Images of several channels are summed over these. On the dashed diagonal the two networks agree.
+
+        ax: the axes of matplotlib that are drawn on.
         """
         one, two = (s[point, output].cpu() for s in self.slopes)
         top = float(torch.stack([one, two]).abs().max()) or 1.0
@@ -83,6 +85,9 @@ def compare(net1: PiecewiseLinear, net2: PiecewiseLinear, x) -> Comparison:
     net1, net2: traced networks, of any architecture, that take inputs and give outputs of the same shapes.
     x: a point of the shape of an input, or many of them.
     """
+    for net in (net1, net2):
+        if isinstance(net, nn.Module):
+            raise ValueError(f"traced networks are compared: give foldnet.of(model), not the {type(net).__name__} itself")
     shapes = [(net.input_shape, net.output_shape) for net in (net1, net2)]
     if shapes[0] != shapes[1]:
         raise ValueError(f"networks of the same inputs and outputs can be compared; these are a {net1} and a {net2}")

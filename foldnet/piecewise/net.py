@@ -13,84 +13,54 @@ torch.Size([1, 16])
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from torch import Tensor, fx, nn
-from torch.func import jacrev, jvp, vjp, vmap
 
 from ..geometry.regions import MOST_FACES
+from ._checked import CLOSE, compare, known_shape, shape_of
 from ._cut import pieces
-from ._layers import first
+from ._local import jacobians, margin
 from ._search import cells_around, search
 from ._walk import MOST_BENDS, bends
 from .cells import Cell, Cells
 from .line import Bends
+from .local import LocalMap
 from .plane import Slice
 from .trace import Graph, NotPiecewiseLinear
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from ..nets import ReLUNet
     from .wrong import Wrong
 
-TRIALS = 4  # random points at which a converted network is compared with the module
-CLOSE = {torch.float64: 1e-9, torch.float32: 1e-4}  # how near they must be, relative to the largest output
-UNITS_AT_ONCE = 256
 
-
-def of(module: nn.Module, input_shape: int | tuple[int, ...] | None = None, cut_head: bool = False) -> PiecewiseLinear:
+def of(
+    module: nn.Module, input_shape: int | tuple[int, ...] | None = None, cut_head: bool = False, x: Tensor | None = None
+) -> PiecewiseLinear:
     """The exact piecewise linear function of a torch module, traced in eval mode; the module itself is not touched.
 
     module: layers, convolutions, batch normalisation, pooling, residual sums, concatenation, ReLU and its kin, in any order.
     input_shape: the shape of one input, as `(3, 32, 32)` or 784; not needed where the first layer is linear.
     cut_head: leave out what follows the last affine step, as a softmax.
+    x: points of one's own, `(n, *input)`, at which the network is compared with the module too; they have the shape of an input.
 
     All but cells is computed in the dtype of the module: what is smaller than 1e-12 of a step's largest value counts as zero in
     float64, 1e-6 in float32. `of(model.double())` sees finer. Where a step is not piecewise linear the error names it. What was
     traced is compared with the module at random points.
     """
-    graph = Graph(module, cut_head)
+    graph = Graph(module, cut_head, known_shape(input_shape, x))
     parameter = next((p for p in [*module.parameters(), *module.buffers()] if p.is_floating_point()), torch.zeros(()))
-    net = PiecewiseLinear(graph, _shape(graph, input_shape), parameter.dtype, parameter.device)
+    net = PiecewiseLinear(graph, shape_of(graph), parameter.dtype, parameter.device)
     if net.dtype not in CLOSE:
         raise ValueError(f"a network in float32 or float64 is needed; this one is in {net.dtype}: say of(model.float())")
-    _compare(net, module, cut_head)
+    compare(net, module, cut_head, x)
     return net
-
-
-@dataclass(frozen=True)
-class LocalMap:
-    """The affine map that a network is near a point: `y = matrix @ x + offset`, inputs and outputs as flat vectors.
-
-    `m @ v` and `m.transposed(u)` are products with the matrix that never build it; `matrix` builds it.
-    """
-
-    net: PiecewiseLinear
-    point: Tensor
-
-    def __matmul__(self, v: Tensor) -> Tensor:
-        """The matrix times a direction `(in,)`."""
-        direction = self.net.points(torch.as_tensor(v).reshape(self.point.shape))[0][0]
-        return jvp(self.net.flat, (self.point,), (direction,))[1]
-
-    def transposed(self, u: Tensor) -> Tensor:
-        """The transposed matrix times a vector of outputs `(out,)`, in the shape of an input."""
-        value, back, *_ = vjp(self.net.flat, self.point)
-        return back(torch.as_tensor(u, dtype=value.dtype, device=value.device).detach())[0]
-
-    @property
-    def matrix(self) -> Tensor:
-        """The matrix `(out, in)`."""
-        return jacrev(self.net.flat)(self.point).flatten(1)
-
-    @property
-    def offset(self) -> Tensor:
-        """The constant `(out,)`."""
-        return self.net.flat(self.point) - self @ self.point
 
 
 class PiecewiseLinear:
@@ -131,18 +101,15 @@ class PiecewiseLinear:
         return self.graph.run(x[None])[0].flatten()
 
     def affine(self, x) -> LocalMap:
-        """The affine map near the point `x`."""
-        x, single = self.points(x)
-        if not single:
-            raise ValueError(f"a local map is one point's, of shape {self.input_shape}; got {len(x)} points: see jacobians")
-        return LocalMap(self, x[0])
+        """The affine map near the point `x`, or near each of many."""
+        return LocalMap(self, *self.points(x))
 
     def jacobians(self, x, chunk: int = 64) -> Tensor:
         """The matrices of the local maps of many points, `(n, out, in)`, `chunk` points at a time."""
         x, _ = self.points(x)
         if not len(x):
             raise ValueError("matrices are those of one point or more; none is given here")
-        return vmap(jacrev(self.flat), chunk_size=chunk)(x).flatten(2)
+        return jacobians(self, x, chunk)
 
     @torch.no_grad()
     def pattern(self, x) -> Tensor:
@@ -179,31 +146,21 @@ class PiecewiseLinear:
         return pieces(self, origin, (u, v), window, most)
 
     def regions(self, window=1.0, most: int = MOST_FACES) -> Slice:
-        """Every piece of a network of two inputs in a window, as `plane` takes it."""
+        """Every piece of a network of two inputs in a window, as `plane` takes it; more than `most` are refused."""
         return pieces(self, None, None, window, most)
 
-    def margin(self, x, direction=None) -> float:
-        """How far the nearest crease is from a point: along a direction, or in any direction by the Euclidean norm.
+    def margin(self, x, direction=None) -> float | Tensor:
+        """How far the nearest crease is: along a direction, or in any direction by the Euclidean norm; of many points `(n,)`.
 
         direction: a vector of the shape of an input; the answer is how many times it fits.
 
-        Without a direction every unit's gradient is computed, `UNITS_AT_ONCE` at a time: for small networks.
+        Without a direction each unit's gradient is computed, some hundred at a time: for small networks.
         """
-        point, single = self.points(x)
-        if not single:
-            raise ValueError("the margin of one point is asked for at a time")
+        points, single = self.points(x)
         if direction is not None:
-            way = self.points(torch.as_tensor(direction).reshape(self.input_shape))[0][0]
-            z, speed, *_ = jvp(self.sides, (point[0],), (way,))
-            times = (-z / speed)[(speed != 0) & (z * speed < 0)]
-            return float(times.min()) if len(times) else float("inf")
-        z, back, *_ = vjp(self.sides, point[0])
-        if not len(z):
-            return float("inf")
-        rows = torch.eye(len(z), dtype=z.dtype, device=z.device)
-        norms = vmap(lambda row: back(row)[0].norm(), chunk_size=UNITS_AT_ONCE)(rows)
-        distances = (z.abs() / norms)[norms > 0]
-        return float(distances.min()) if len(distances) else float("inf")
+            direction = self.points(torch.as_tensor(direction).reshape(self.input_shape))[0][0]
+        found = [margin(self, point, direction) for point in points]
+        return float(found[0]) if single else torch.stack(found) if found else points.new_zeros(0)
 
     def sides(self, x: Tensor) -> Tensor:
         """Numbers `(rows,)` that keep their signs as long as no unit changes sides, for one point: affine on its piece."""
@@ -232,12 +189,22 @@ class PiecewiseLinear:
         return torch.cat(found).numpy() if found else np.zeros(0, np.int64)
 
     @cached_property
+    def dense(self) -> ReLUNet | None:
+        """The same as a `ReLUNet`, of a chain of linear layers in float64 on a processor; None of other networks."""
+        if self.dtype != torch.float64 or self.device.type != "cpu" or len(self.input_shape) != 1:
+            return None
+        try:
+            return self.graph.dense()
+        except ValueError:
+            return None
+
+    @cached_property
     def in_double(self) -> PiecewiseLinear:
         """The same network in float64: in float32 walls that meet far away cannot be told from parallel ones."""
         if self.dtype == torch.float64:
             return self
         try:
-            graph = Graph(copy.deepcopy(self.graph.module).double(), self.graph.cut_head)
+            graph = Graph(copy.deepcopy(self.graph.module).double(), self.graph.cut_head, self.input_shape)
             return PiecewiseLinear(graph, self.input_shape, torch.float64, self.device)
         except ValueError:  # its forward insists on its dtype
             return self
@@ -271,12 +238,13 @@ class PiecewiseLinear:
 
         x, y, loss: points, targets and loss, as `foldnet.fit` takes them, or a function of outputs and y that gives each
         point's loss.
-        layer: the name of a linear or convolutional layer that is followed by an activation and another of its kind; None
-        takes the one at which the loss falls fastest.
+        layer: the name of a linear or convolutional layer from which an activation leads to another one, with batch
+        normalisation, pooling and a flattening on the way or without; None takes the one at which the loss falls fastest.
         k: how many neurons; None takes all of use.
 
-        The neurons are TINY's, as those of `foldnet.optimal_neurons`, in closed form. Between convolutions each window counts
-        by itself, as if windows shared no pixel; signs, `gain` and the amplitude that `grow` finds are exact.
+        The neurons are TINY's, as those of `foldnet.optimal_neurons`, in closed form. In it each window of a convolution counts
+        by itself, as if windows shared no pixel, and a max pooling as an average; signs, `gain` and the amplitude that `grow`
+        finds are exact.
         """
         from .wrong import wrong
 
@@ -304,47 +272,3 @@ class PiecewiseLinear:
         if tuple(x.shape[1:]) == self.input_shape:
             return x, False
         raise ValueError(f"a point has the shape {self.input_shape}, many points (n, ...) before it; got {tuple(x.shape)}")
-
-
-def _shape(graph: Graph, given: int | tuple[int, ...] | None) -> tuple[int, ...]:
-    """The shape of one input, as given or as the first layer has it."""
-    if given is not None:
-        return (given,) if isinstance(given, int) else tuple(given)
-    layer = next((node for node in graph.nodes if node.op == "call_module"), None)
-    if layer is not None and first(layer).op == "placeholder":
-        part = graph.parts[str(layer.target)]
-        if isinstance(part, nn.Linear):
-            return (part.in_features,)
-    raise ValueError("of(model, input_shape=...) needs the shape of one input, as (3, 32, 32): the first layer does not tell it")
-
-
-@torch.no_grad()
-def _compare(net: PiecewiseLinear, module: nn.Module, cut_head: bool) -> None:
-    """Refuse what is not the module's function, or not affine on a piece, at random points."""
-    made = torch.Generator().manual_seed(0)
-    x = torch.randn(TRIALS, *net.input_shape, generator=made).to(net.dtype).to(net.device)
-    y = net(x)
-    near = CLOSE[net.dtype] * max(float(y.abs().max()), 1e-30)
-    if not (torch.stack([net(point) for point in x]) - y).abs().max() <= near:
-        raise NotPiecewiseLinear("one point gives other outputs than the same point among others: some step mixes them")
-    if not cut_head:
-        modes = [(part, part.training) for part in module.modules()]
-        try:
-            true = module.eval()(x)
-        finally:
-            for part, training in modes:
-                part.training = training
-        if true.shape != y.shape or not (true - y).abs().max() <= near:
-            raise NotPiecewiseLinear(
-                "the traced network gives other outputs than the module: its forward may draw random numbers, branch on data, or "
-                "change a tensor in place that it uses again"
-            )
-    towards = x[0] + 1e-3 * (x[1] - x[0])
-    try:
-        found = net.line(x[0], towards, most=20_000)
-    except ValueError:  # too many bends even there to be looked at
-        return
-    middle = (found.t[:-1] + found.t[1:])[:8] / 2
-    seen = net(torch.lerp(x[:1], towards[None], middle.view(-1, *[1] * len(net.input_shape))))
-    if not (found.at(middle) - seen).abs().max() <= near:
-        raise NotPiecewiseLinear("between two bends this network is not affine: some step bends unseen")

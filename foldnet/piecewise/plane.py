@@ -24,17 +24,21 @@ from ..geometry.complex import Complex
 if TYPE_CHECKING:
     from .net import PiecewiseLinear
 
-BUDGET = 256 * 2**20  # bytes of decisions that are computed at once
+BUDGET = {"cpu": 256 * 2**20, "cuda": 4 * 2**30}  # bytes of decisions that are computed at once
 
 
 @dataclass(frozen=True, eq=False)
 class Section:
-    """A network on a plane: `origin + s u + t v`. `sizes` are 2, the units of each step that change sides, and the outputs."""
+    """A network on a plane: `origin + s u + t v`.
+
+    `sizes` are 2, the units of each step that change sides, and the outputs; `whole` is the plane of a network of two inputs.
+    """
 
     net: PiecewiseLinear
     origin: Tensor
     axes: Tensor
     sizes: tuple[int, ...] = (2, 1)
+    whole: bool = False
 
     def inputs(self, points) -> Tensor:
         """The inputs `(n, *input)` at points `(n, 2)` of the plane."""
@@ -43,8 +47,13 @@ class Section:
 
     def chunks(self, points) -> list[Tensor]:
         """The inputs, some at a time, so that the decisions of all units fit into memory."""
+        return list(self.inputs(points).split(self.at_once))
+
+    @property
+    def at_once(self) -> int:
+        """How many points fit into memory with the decisions of all units."""
         size = sum(self.net.units.values()) * 8 + 8 * self.axes.shape[1]
-        return list(self.inputs(points).split(max(16, BUDGET // size)))
+        return max(16, BUDGET.get(self.axes.device.type, BUDGET["cpu"]) // size)
 
     @torch.no_grad()
     def __call__(self, points) -> Tensor:

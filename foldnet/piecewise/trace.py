@@ -21,9 +21,14 @@ from torch.nn.utils import parametrize
 
 from ..nets import ReLUNet
 from . import _layers
-from ._layers import BOUNDED, MAXIMA, PAIRS, PLACES, POOLS, argument, first, tensors
+from ._layers import BOUNDED, COMPARED, MAXIMA, PAIRS, PLACES, POOLS, argument, first, tensors
+from ._pools import NotPiecewiseLinear, Pooling
+from ._tracer import Tracer
 
 WAY_OUT = "foldnet.geometry.grid.on_grid counts patterns of any module on a grid, and torch.func differentiates it"
+
+
+JUMPS = "is known here in torch.where(h > a, ...) and h * (h > 0), with sides that visibly meet where it changes"
 
 
 def _check(module: Any) -> None:
@@ -53,26 +58,30 @@ def _named_first(node: fx.Node) -> None:
             node.args, node.kwargs = (*node.args, named.pop(name)), named
 
 
-class NotPiecewiseLinear(ValueError):
-    """A step of the module is not piecewise linear, or is not known here; the sentence names it and says what else there is."""
-
-
-class Graph:
+class Graph(Pooling):
     """The steps of a module in the order in which they are done; `kinked` names those at which it can bend.
 
     module: any `torch.nn.Module`; a copy in eval mode is taken, and the module itself is left as it is.
     cut_head: leave out what follows the last affine step, as a softmax does.
+    shape: of one input, for modules that ask for it.
+
+    Its methods about one step take `node`, the step, and `values`, what each step before it gives.
     """
 
-    def __init__(self, module: nn.Module, cut_head: bool = False):
+    def __init__(self, module: nn.Module, cut_head: bool = False, shape: tuple[int, ...] | None = None):
         _check(module)
-        self.module, self.cut_head = copy.deepcopy(module), cut_head  # as it was, whatever becomes of the user's
+        self.module, self.cut_head, self.shape = (
+            copy.deepcopy(module),
+            cut_head,
+            shape,
+        )  # as it was, whatever becomes of the user's
         copied = copy.deepcopy(module).eval().requires_grad_(False)
         for part in copied.modules():
             if getattr(part, "inplace", False):
                 setattr(part, "inplace", False)  # noqa: B010 (a module's attributes are tensors, to a type checker)
         try:
-            self.traced = fx.symbolic_trace(copied)
+            tracer = Tracer(shape, next((p for p in copied.parameters() if p.is_floating_point()), torch.zeros(())).detach())
+            self.traced = fx.GraphModule(copied, tracer.trace(copied))
         except Exception as error:
             reason = f"{type(error).__name__}: {error}".splitlines()[0]
             raise NotPiecewiseLinear(f"{type(module).__name__} cannot be traced by torch.fx ({reason}); {WAY_OUT}") from None
@@ -124,15 +133,15 @@ class Graph:
         what = self.what(node)
         if node not in self.of_data or node.op in ("placeholder", "output", "get_attr"):
             return "affine"
-        if what in POOLS:
+        if what in POOLS or self.along(node) is not None:
             return "pool"
-        return "kinks" if what in PLACES or what in BOUNDED or what in PAIRS else "affine"
+        return "kinks" if any(what in kinds for kinds in (PLACES, BOUNDED, PAIRS, COMPARED)) else "affine"
 
     def what(self, node: fx.Node) -> Any:
         """What a node does: the type of its module, its function, or the name of its method."""
         return type(self.parts[str(node.target)]) if node.op == "call_module" else node.target
 
-    def _part(self, node: fx.Node) -> nn.Module | None:
+    def part(self, node: fx.Node) -> nn.Module | None:
         """The module that a step calls, if it is one."""
         return self.parts[str(node.target)] if node.op == "call_module" else None
 
@@ -147,23 +156,27 @@ class Graph:
             if self.parts[str(node.target)].running_mean is None:
                 return f"{where} has no running mean and divides by its data: it is not piecewise linear; {WAY_OUT}"
             return ""
-        training = {F.dropout: (2, True), F.batch_norm: (5, False)}.get(what)
+        training = _layers.TRAINING.get(what)
         if training and argument(node, "training", *training):
             return f"{where} works as in training: give it training=self.training"
         if node.kwargs.get("rounding_mode") is not None:
             return f"{where} rounds, which is not piecewise linear; {WAY_OUT}"
-        if getattr(self._part(node), "return_indices", False) or node.kwargs.get("return_indices"):
+        if getattr(self.part(node), "return_indices", False) or node.kwargs.get("return_indices"):
             return f"{where} returns indices too: a pooling without them is needed"
         if what is getattr:
             return (
                 ""
-                if node.args[1] in ("T", "mT", "data")
+                if node.args[1] in ("T", "mT", "data") or (node.args[1] == "values" and self.along(first(node)) is not None)
                 else f"{where} reads {node.args[1]!r}, which is not known here; {WAY_OUT}"
             )
-        if what in MAXIMA and not self._of_two(node):
-            return f"{where} is known here of two tensors, and of many numbers as a max pooling; {WAY_OUT}"
+        if what in MAXIMA and self.along(node) is None and not self._of_two(node):
+            return f"{where} is known here of two tensors, along a dimension as a maximum, and as a max pooling; {WAY_OUT}"
+        if what in _layers.LARGEST and self.along(node) is None:
+            return f"{where} needs the dimension along which it takes the largest; {WAY_OUT}"
+        if what in COMPARED or any(self.what(used) in COMPARED for used in node.all_input_nodes):
+            return "" if self._meets(node) else f"{where} {JUMPS}; {WAY_OUT}"
         if what in (nn.Threshold, F.threshold):
-            level, below = _layers.given(node, self._part(node), BOUNDED[what])
+            level, below = _layers.given(node, self.part(node), BOUNDED[what])
             return (
                 "" if level == below else f"{where} jumps from {below} to {level}: no piecewise linear function does; {WAY_OUT}"
             )
@@ -176,6 +189,22 @@ class Graph:
             wrong = divisor or sum(used in self.of_data for used in read) > 1
             return f"{where} multiplies or divides data by data, which is not piecewise linear; {WAY_OUT}" if wrong else ""
         return f"{where} {_layers.WHY.get(name, 'is not piecewise linear, or not known here')}; {WAY_OUT}"
+
+    def _meets(self, node: fx.Node) -> bool:
+        """Whether a comparison with a number, or what chooses by one, leaves a continuous function."""
+        if self.what(node) in COMPARED:
+            number = len(node.args) == 2 and isinstance(node.args[1], (int, float)) and math.isfinite(node.args[1])
+            return number and all(self.what(user) in _layers.CHOICES for user in node.users)
+        of = [used for used in node.all_input_nodes if self.what(used) in COMPARED]
+        if self.what(node) not in _layers.CHOICES or len(of) != 1 or len(node.args) < 2:
+            return False
+        (of,), place = of, of[0].args[1]
+        if not self._meets(of) or not isinstance(place, (int, float)):
+            return False
+        sides = [_layers.at_place(other, first(of), place) for other in node.args if other is not of]
+        if len(node.args) == 3 and node.args[0] is of:
+            return None not in sides and sides[0] == sides[1]
+        return len(node.args) == 2 and sides == [0.0]
 
     def _of_two(self, node: fx.Node) -> bool:
         """Whether a maximum is that of two tensors, and not of the numbers of one."""
@@ -205,15 +234,28 @@ class Graph:
         def value(used: fx.Node):  # points may have come since a size was asked for
             return self._size(used, values) if used in self.sizes else values[used]
 
-        args = fx.node.map_arg(node.args, value)
+        args: Any = fx.node.map_arg(node.args, value)
         named = {k: v for k, v in fx.node.map_arg(dict(node.kwargs), value).items() if k != "inplace"}
         if node.op == "call_module":
-            return self.parts[str(node.target)](*args, **named)
+            part = self.parts[str(node.target)]
+            return _layers.MODULES.get(type(part), lambda part, *x, **named: part(*x, **named))(part, *args, **named)
         if node.op == "get_attr":
             return operator.attrgetter(str(node.target))(self.traced)
+        if self._read(node) in ("detach", "data"):  # a derivative is that of the function
+            return args[0]
+        what = self.what(node)
+        if what in COMPARED and node in self.of_data:  # what is positive where it holds: affine where nothing bends
+            return COMPARED[what] * (args[0] - args[1])
+        if what in _layers.CHOICES and any(self.what(used) in COMPARED for used in node.all_input_nodes):
+            pairs = zip(node.args, args)
+            args = [a > 0 if isinstance(n, fx.Node) and self.what(n) in COMPARED else a for n, a in pairs]
+        if what in MAXIMA and (dims := self.along(node)) is not None:
+            return (torch.amax(args[0], dims, keepdim=argument(node, "keepdim", 2, False)),)
+        if node.target is getattr and args[1] == "values":
+            return args[0][0]
         if node.op == "call_method":
             return getattr(args[0], str(node.target).removesuffix("_"))(*args[1:], **named)
-        return _layers.NOT_IN_PLACE.get(node.target, node.target)(*args, **named)
+        return _layers.INSTEAD.get(node.target, node.target)(*args, **named)
 
     def _size(self, node: fx.Node, values: dict[fx.Node, Any]) -> Any:
         """What depends on the number of points, for as many as there are now."""
@@ -240,20 +282,31 @@ class Graph:
                 see(node, values)
             if node.name == until:
                 break
-            values[node] = x if node.op == "placeholder" else self.apply(node, values)
-            for v in tensors(values[node]) if node in self.of_data else ():
-                if not v.ndim or len(v) != len(x):
-                    raise NotPiecewiseLinear(
-                        f"after {node.name} points do not stand one by one in the first dimension, where they belong: "
-                        "say in which dimension the others are, as in x.squeeze(-1), x.flatten(1) or x.mean(1)"
-                    )
-            values = {n: v for n, v in values.items() if self.last_use.get(n, -1) > k}
+            values = self.step(k, values, x)
         return x
+
+    def step(self, k: int, values: dict[fx.Node, Any], x: Tensor | None = None) -> dict[fx.Node, Any]:
+        """What is alive after step number k; `x` are the inputs, which the first step takes."""
+        node = self.nodes[k]
+        made = x if node.op == "placeholder" else self.apply(node, values)
+        count = next((len(v) for n, every in values.items() if n in self.of_data for v in tensors(every)), None)
+        for v in tensors(made) if node in self.of_data and count is not None else ():
+            used = values.get(first(node)) if node.args and isinstance(node.args[0], fx.Node) else None
+            if isinstance(used, Tensor) and used.dtype != v.dtype and self.what(node) in _layers.CASTS:
+                raise NotPiecewiseLinear(f"{node.name} rounds {used.dtype} to {v.dtype}: give a network that is in one of them")
+            if not v.ndim or len(v) != count:
+                raise NotPiecewiseLinear(
+                    f"after {node.name} points do not stand one by one in the first dimension, where they belong: "
+                    "say in which dimension the others are, as in x.squeeze(-1), x.flatten(1) or x.mean(1)"
+                )
+        return {n: v for n, v in {**values, node: made}.items() if self.last_use.get(n, -1) > k}
 
     def decisions(self, node: fx.Node, values: dict[fx.Node, Any]) -> Tensor:
         """Numbers `(n, units)` whose signs say on which side of its kinks each unit of a step is."""
         what = self.what(node)
         z = values[first(node)]
+        if what in COMPARED:
+            return z.flatten(1) - node.args[1]
         if what in PAIRS:
             other = node.args[1]
             return (z - values.get(other, other)).flatten(1)
@@ -264,66 +317,8 @@ class Graph:
 
     def _bounds(self, node: fx.Node, what) -> list[float]:
         """The finite bounds between which a clamp or a hard tanh leaves its input as it is."""
-        found = _layers.given(node, self._part(node), BOUNDED[what])
+        found = _layers.given(node, self.part(node), BOUNDED[what])
         if any(isinstance(bound, (fx.Node, Tensor)) for bound in found):
             raise NotPiecewiseLinear(f"{node.name} has bounds that are tensors; bounds are numbers here")
         numbers = sorted({float(bound) for bound in found if bound is not None and math.isfinite(bound)})
         return numbers + [-number for number in numbers if what in _layers.EVEN]
-
-    def winners(self, node: fx.Node, values: dict[fx.Node, Any]) -> tuple[Tensor, Tensor]:
-        """The input of a max pooling as `(n, planes, pixels)`, and the pixel that each unit takes, `(n, planes, units)`."""
-        z = values[first(node)]
-        *how, up = self._pooling(node, z)
-        pool = _layers.MAX_POOL[POOLS[self.what(node)]]
-        _, taken = pool(z, *how, ceil_mode=up, return_indices=True)
-        return z.flatten(2), taken.flatten(2)
-
-    def _pooling(self, node: fx.Node, z: Tensor) -> tuple[list, list, list, list, bool]:
-        """Kernel, stride, padding and dilation of a max pooling, by dimensions, and whether it rounds sizes up."""
-        what, shape = self.what(node), z.shape[2:]
-        many = POOLS[what]
-        if len(shape) != many:
-            raise NotPiecewiseLinear(
-                f"{node.name} pools over {many} of the {z.ndim - 1} dimensions of a point: one for channels belongs before them"
-            )
-
-        def each(v: Any) -> list[Any]:
-            return [v] * many if isinstance(v, int) else list(v)
-
-        if what not in _layers.ADAPTIVE:
-            kernel, stride, padding, dilation, up = _layers.given(node, self._part(node), _layers.WINDOWS)
-            return each(kernel), each(stride or kernel), each(padding), each(dilation), up
-        (out,) = _layers.given(node, self._part(node), (("output_size", None),))
-        sizes = [size if o is None else o for size, o in zip(shape, each(out))]
-        if any(size % o for size, o in zip(shape, sizes)):
-            raise NotPiecewiseLinear(
-                f"{node.name} pools {list(shape)} pixels to {sizes}, in windows of several sizes: sizes that divide are taken"
-            )
-        kernel = [size // o for size, o in zip(shape, sizes)]
-        return kernel, kernel, [0] * many, [1] * many, False
-
-    def windows(self, node: fx.Node, values: dict[fx.Node, Any]) -> tuple[Tensor, Tensor]:
-        """The pixels that each unit of a max pooling reads, `(n, units, pixels)`, and which lie inside `(units, pixels)`."""
-        z = values[first(node)]
-        shape, out = z.shape[2:], self.apply(node, values).shape[2:]
-        kernel, stride, padding, dilation, _ = self._pooling(node, z)
-        pixel, inside = torch.zeros(1, 1, dtype=torch.int64, device=z.device), torch.ones(1, 1, dtype=torch.bool, device=z.device)
-        for d, size in enumerate(shape):
-            start = torch.arange(out[d], device=z.device) * stride[d] - padding[d]
-            place = start[:, None] + torch.arange(kernel[d], device=z.device) * dilation[d]
-            here = (place >= 0) & (place < size)
-            pixel = (pixel[:, None, :, None] * size + place.clamp(0, size - 1)[None, :, None, :]).flatten(2).flatten(0, 1)
-            inside = (inside[:, None, :, None] & here[None, :, None, :]).flatten(2).flatten(0, 1)
-        return z.flatten(2)[:, :, pixel].where(inside, -torch.inf).flatten(1, 2), inside.repeat(z.shape[1], 1)
-
-    def gaps(self, node: fx.Node, values: dict[fx.Node, Any]) -> tuple[Tensor, Tensor]:
-        """How far what each unit of a max pooling takes is above each pixel in its window, `(n, rows)`; the unit of each row."""
-        windows, inside = self.windows(node, values)
-        unit, where = inside.nonzero(as_tuple=True)
-        return (windows.max(2, keepdim=True).values - windows)[:, unit, where], unit
-
-    def round(self, node: fx.Node, values: dict[fx.Node, Any], k: int) -> Tensor:
-        """How far the largest of the pixels before the k-th in each window of a max pooling is above it, `(n, units)`."""
-        windows, _ = self.windows(node, values)
-        gap = windows[..., :k].amax(2) - windows[..., k]
-        return gap.where(gap.isfinite(), 0.0)  # a pixel outside of the image draws nothing

@@ -24,7 +24,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 import torch
-from torch import Tensor, fx, nn
+from torch import Tensor, nn
 from torch.nn import functional as F
 
 from ..growth.amplitude import line_search
@@ -32,18 +32,13 @@ from ..growth.expressivity import best_update
 from ..growth.neurons import NewNeurons, nearest
 from ..training.losses import point_losses
 from ..training.problem import checked_data
-from ._layers import BOUNDED, PLACES
+from ._between import Between, back, following, given, grows, reads, rows
 from .trace import Graph
 
 if TYPE_CHECKING:
     from .net import PiecewiseLinear
 
-CONVOLUTIONS: dict[type, tuple[Any, Any]] = {  # and their transposes
-    nn.Conv1d: (F.conv1d, F.conv_transpose1d),
-    nn.Conv2d: (F.conv2d, F.conv_transpose2d),
-    nn.Conv3d: (F.conv3d, F.conv_transpose3d),
-}
-STEP = 2.0**-10  # how far from 0 the slopes of an activation are read off
+ROOM = 4 * 2**30  # bytes of windows and of what is wanted of them
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -53,12 +48,14 @@ class Wrong:
     `layer` is the name of the layer that lacks neurons, `following` of the one that reads it. `wanted` `(rows, out)` is what each
     point asks of the outputs of `following`, minus the gradient of its own loss; a point has one row, with convolutions one
     for each pixel. `left` `(rows, out)` is what remains after the best move of the weights of `following`.
-    `neurons` come closest to that, best first; of a convolution `incoming` and `outgoing` are flat kernels.
+    `neurons` come closest to that, best first; of a convolution `incoming` and `outgoing` are flat kernels. `way` is what stands
+    between the two layers.
     """
 
     net: PiecewiseLinear
     layer: str
     following: str
+    way: Between
     wanted: Tensor
     left: Tensor
     neurons: NewNeurons
@@ -77,13 +74,14 @@ class Wrong:
     def grow(self) -> nn.Module:
         """A copy of the module with the neurons in it and the move that they count on, at the amplitude of the lowest loss.
 
-        A layer without a bias gets one. Where no amplitude lowers the loss there is an error.
+        The loss is that in eval mode, and new neurons pass batch normalisation unchanged there. A layer without a bias gets
+        one. Where no amplitude lowers the loss there is an error.
         """
         if not (len(self.neurons.bias) and self.neurons.joint_gain > 0):
             raise ValueError(f"new neurons in {self.layer!r} do not lower the loss at first order: nothing is left to gain there")
-        made, cut = copy.deepcopy(self.net.graph.module), self.net.graph.cut_head
+        made, how = copy.deepcopy(self.net.graph.module), (self.net.graph.cut_head, self.net.input_shape)
         _widen(made, self)
-        graph = Graph(made, cut)
+        graph = Graph(made, *how)
 
         def loss_at(amplitude: Tensor) -> Tensor:
             _write(graph.traced, self, amplitude)
@@ -91,32 +89,44 @@ class Wrong:
 
         found = line_search(loss_at, torch.zeros((), dtype=self.net.dtype, device=self.net.device))
         _write(made, self, found.amplitude)
-        start, end = self.cost(self.net.graph), self.cost(Graph(made, cut))
+        start, end = self.cost(self.net.graph), self.cost(Graph(made, *how))
         if not end < start:
             raise ValueError(f"no amplitude of new neurons in {self.layer!r} lowers the loss, {float(start):.6g}")
         return made
 
 
 def wrong(net: PiecewiseLinear, x, y, layer: str | None, k: int | None, loss: str | Callable) -> Wrong:
-    """What is wrong at `layer`, or where it helps most: see `PiecewiseLinear.wrong`."""
+    """What is wrong at `layer`, or where it helps most; `k` and `loss` are those of `PiecewiseLinear.wrong`."""
     if k is not None and (int(k) != k or k < 1):
         raise ValueError(f"k is a whole number of neurons, at least 1, or None for all of use; got {k!r}")
     if len(net.output_shape) != 1:
         raise ValueError(f"a loss is taken of outputs (out,); those of this network have the shape {net.output_shape}")
     flat, y = checked_data(_Flat(net), x, y, loss)  # ty: ignore[invalid-argument-type]
     x = flat.unflatten(-1, net.input_shape)
-    whys = {}
-    for node in net.graph.nodes:
-        if node.op == "call_module" and _grows(type(net.graph.parts[str(node.target)])):
-            whys[str(node.target)] = _following(net.graph, node)
-    places = {name: found for name, found in whys.items() if not isinstance(found, str)}
+    whys = _ways(net)
+    places = {name: way for name, way in whys.items() if not isinstance(way, str)}
     if layer is not None and layer not in places:
         why = whys.get(layer, f"the layers that can grow are {', '.join(places) or 'none'}")
         raise ValueError(f"layer {layer!r} cannot grow: {why}")
     if not places:
         raise ValueError("no layer of this network can grow: " + "; ".join(f"{name}: {why}" for name, why in whys.items()))
-    found = [_at(net, name, *places[name], x, y, k, loss) for name in ([layer] if layer is not None else places)]
+    found = [_at(net, places[name], x, y, k, loss) for name in ([layer] if layer is not None else places)]
     return max(found, key=lambda each: float(each.neurons.joint_gain))
+
+
+@torch.no_grad()
+def _ways(net: PiecewiseLinear) -> dict[str, Between | str]:
+    """For each layer its way to the next one, or why it cannot grow."""
+    graph, shapes, hooks = net.graph, {}, []
+    nodes = {str(n.target): n for n in graph.nodes if n.op == "call_module" and grows(graph.what(n))}
+    for name in nodes:
+        hooks.append(graph.parts[name].register_forward_hook(lambda _, __, out, name=name: shapes.update({name: out.shape})))
+    try:
+        graph.run(torch.zeros(1, *net.input_shape, dtype=net.dtype, device=net.device))
+    finally:
+        for hook in hooks:
+            hook.remove()
+    return {name: following(graph, node, shapes[name]) for name, node in nodes.items()}
 
 
 @dataclass(frozen=True)
@@ -140,48 +150,11 @@ class _Flat:
         return repr(self.net)
 
 
-def _grows(kind: type) -> bool:
-    return kind is nn.Linear or kind in CONVOLUTIONS
-
-
-def _following(graph: Graph, node: fx.Node) -> tuple[str, tuple[float, float]] | str:
-    """The layer that reads a layer through an activation alone, and the activation's slopes at 0; or why it cannot grow."""
-    first = graph.parts[str(node.target)]
-    step, value = node, torch.tensor([[-STEP], [0.0], [STEP]]).to(first.weight)
-    while True:
-        if len(step.users) != 1:
-            return f"{step.name} is read in {len(step.users)} places"
-        (after,) = step.users
-        what = graph.what(after)
-        if after.op == "call_module" and _grows(what):
-            break
-        single = len(after.all_input_nodes) == 1 and (what is not nn.PReLU or graph.parts[str(after.target)].weight.numel() == 1)
-        if not (single and (what in PLACES or what in BOUNDED or what in (nn.Identity, nn.Dropout))):
-            return f"{after.name} comes before the next layer, and only an activation may"
-        value, step = graph.apply(after, {step: value}), after
-    second = graph.parts[str(after.target)]
-    tied = [n.target for n in graph.nodes if n.op == "call_module"]
-    weights = [p for part in graph.parts.values() for p in part.parameters(recurse=False)]
-    for part, name in ((first, node.target), (second, after.target)):
-        if tied.count(name) > 1 or sum(p is part.weight for p in weights) > 1:
-            return f"the weights of {name!r} stand in several places"
-        if isinstance(part, tuple(CONVOLUTIONS)) and (part.groups, part.padding_mode) != (1, "zeros"):
-            return f"{name!r} has groups of channels, or pads with something other than zeros"
-        if isinstance(getattr(part, "padding", 0), str):
-            return f"{name!r} has padding={part.padding!r}: give it as numbers"
-    if type(first) is not type(second):
-        return f"it is followed by a {type(second).__name__}"
-    low, middle, high = (float(v) for v in value)
-    if middle:
-        return "its activation is not 0 at 0"
-    return str(after.target), (low / -STEP, high / STEP)
-
-
 @torch.no_grad()
-def _at(net: PiecewiseLinear, name: str, following: str, slopes, x: Tensor, y: Tensor, k, loss) -> Wrong:
+def _at(net: PiecewiseLinear, way: Between, x: Tensor, y: Tensor, k, loss) -> Wrong:
     """What is wrong at one layer."""
     graph, kept = net.graph, {}
-    first, second = graph.parts[name], graph.parts[following]
+    first, second = graph.parts[way.first], graph.parts[way.following]
 
     def below(_, inputs) -> None:
         kept["below"] = inputs[0].detach()
@@ -198,52 +171,60 @@ def _at(net: PiecewiseLinear, name: str, following: str, slopes, x: Tensor, y: T
     finally:
         for hook in hooks:
             hook.remove()
-    wanted = torch.zeros_like(kept["z"]) if gradient is None else -gradient
-    goal, inputs = _rows(second, wanted), _reads(first, kept["below"])
-    update = best_update(_reads(second, kept["here"]), goal)
+    wanted = given(second, torch.zeros_like(kept["z"]) if gradient is None else -gradient)
+    pixels = kept["here"].shape[2:] if way.pixels is None else way.pixels
+    if way.pixels is None and isinstance(second, nn.Linear):
+        pixels = kept["here"].shape[1:-1]
+    _fits(way, reads(first, kept["below"][:1]), back(second, wanted[:1], pixels), len(x))
+    seen = reads(first, kept["below"])
+    inputs = way.early(seen)
+    goal = rows(wanted)
+    update = best_update(rows(reads(second, kept["here"], way.pixels)), goal)
     left = update.rest(goal)
-    whole, rest = (_back(second, rows, wanted, kept["here"]) for rows in (goal, left))
+    rest = left.view(len(x), *wanted.shape[2:], -1).movedim(-1, 1)
+    whole, rest = (rows(way.late(back(second, maps, pixels), inputs[:1, :1])) for maps in (wanted, rest))
     update = replace(update, gain=update.gain * (len(goal) / len(x)))  # of the mean loss of points, and not of rows
-    new = nearest(inputs, rest, whole, slopes, update, k)
-    new = replace(new, gain=new.gain * (len(inputs) / len(x)))
-    return Wrong(net, name, following, goal, left, new, lambda graph: point_losses(graph.run(x), y, loss).mean())
+    new = nearest(rows(inputs), rest, whole, way.slopes, update, k)
+    new = replace(new, gain=new.gain * (len(whole) / len(x)))
+    if way.rough and len(new.bias):
+        new = _turned(way, second, new, seen, left, goal)
+    return Wrong(net, way.first, way.following, way, goal, left, new, lambda graph: point_losses(graph.run(x), y, loss).mean())
 
 
-def _rows(part: Any, values: Tensor) -> Tensor:
-    """A row for each point, or for each pixel of each point: `(n, channels, *pixels)` as `(n * pixels, channels)`."""
-    return (values if isinstance(part, nn.Linear) else values.movedim(1, -1)).flatten(0, -2)
+def _turned(way: Between, second: Any, new: NewNeurons, seen: Tensor, left: Tensor, goal: Tensor) -> NewNeurons:
+    """The neurons with the sign that serves what is left most, and their gain, by the pooling as it is."""
+    read = (rows(seen) @ new.incoming.mT + new.bias).view(len(seen), *seen.shape[2:], -1).movedim(-1, 1)
+    out = new.outgoing.view(goal.shape[1], -1, len(new.bias))
+    gains = []  # for each sign what is left and the goal gain, of each neuron
+    for sign in (1.0, -1.0):
+        maps, each = way.run(sign * read), []
+        for k in range(len(new.bias)):
+            moved = rows(reads(second, maps[:, k : k + 1], way.pixels)) @ (sign * out[:, :, k]).mT
+            each.append(torch.stack([(moved * left).sum(), (moved * goal).sum()]))
+        gains.append(torch.stack(each))
+    plus, minus = gains
+    turn = minus[:, 0] > plus[:, 0]
+    sign = torch.where(turn, -1.0, 1.0).to(goal.dtype)
+    gain = torch.where(turn, minus[:, 1], plus[:, 1]).sum() / len(seen)
+    return replace(new, incoming=sign[:, None] * new.incoming, bias=sign * new.bias, outgoing=new.outgoing * sign, gain=gain)
 
 
-def _reads(part: Any, x: Tensor) -> Tensor:
-    """What a layer reads: of a convolution, for each of its outputs, the window there, `(n * pixels, in * window)`."""
-    if isinstance(part, nn.Linear):
-        return _rows(part, x)
-    into, run = x.shape[1], CONVOLUTIONS[type(part)][0]
-    return _rows(part, run(x, _ones(part, into).flatten(0, 1), None, part.stride, part.padding, part.dilation, into))
-
-
-def _back(part: Any, rows: Tensor, like: Tensor, here: Tensor) -> Tensor:
-    """What is wanted of each output as wanted of each input that it reads, `(n * pixels, out * window)`: `_reads` transposed."""
-    if isinstance(part, nn.Linear):
-        return rows
-    n, out, *size = like.shape
-    wanted = rows.view(n, *size, out).movedim(-1, 1)
-    how = zip(here.shape[2:], size, part.stride, part.padding, part.dilation, part.kernel_size)
-    room = [whole - ((o - 1) * s - 2 * p + d * (k - 1) + 1) for whole, o, s, p, d, k in how]
-    run = CONVOLUTIONS[type(part)][1]
-    return _rows(part, run(wanted, _ones(part, out).squeeze(2), None, part.stride, part.padding, room, out, part.dilation))
-
-
-def _ones(part: Any, channels: int) -> Tensor:
-    """For each channel the kernels that read one pixel of its window each, `(channels, window, 1, *kernel)`."""
-    size = prod(part.kernel_size)
-    return torch.eye(size).to(part.weight).view(size, 1, *part.kernel_size).repeat(channels, *[1] * (2 + len(part.kernel_size)))
+def _fits(way: Between, seen: Tensor, wanted: Tensor, points: int) -> None:
+    """Refuse more points than memory is meant for, by what one reads and what is wanted of each pixel of it, some times over."""
+    one = 2 * (seen.numel() + wanted.shape[1] * seen[0, 0].numel() + wanted.numel()) * seen.element_size()
+    if one * points > ROOM:
+        raise ValueError(
+            f"the windows of {points:,} points at {way.first!r} take {one * points / 2**30:.1f} GB, and {ROOM / 2**30:.1f} are "
+            f"taken at most: give {ROOM // one:,} points"
+        )
 
 
 def _widen(made: nn.Module, wrong: Wrong) -> None:
-    """More room in the two layers, for the new neurons."""
+    """More room in the two layers, and in what normalises between them, for the new neurons."""
     k = len(wrong.neurons.bias)
-    for name, out, into in ((wrong.layer, k, 0), (wrong.following, 0, k)):
+    first: Any = made.get_submodule(wrong.layer)
+    channels, pixels = len(first.weight), prod(wrong.way.pixels or ())
+    for name, out, into in ((wrong.layer, k, 0), (wrong.following, 0, k * pixels)):
         part: Any = made.get_submodule(name)
         bias = part.weight.new_zeros(len(part.weight)) if part.bias is None else part.bias
         learns = part.weight.requires_grad
@@ -252,6 +233,15 @@ def _widen(made: nn.Module, wrong: Wrong) -> None:
         for size, more in (("out_features", out), ("out_channels", out), ("in_features", into), ("in_channels", into)):
             if hasattr(part, size):
                 setattr(part, size, getattr(part, size) + more)
+    for name in wrong.way.norms:  # the new channels pass it unchanged, in eval mode
+        norm: Any = made.get_submodule(name)
+        more = norm.num_features // channels * k
+        norm.num_features += more
+        norm.running_mean = F.pad(norm.running_mean, (0, more))
+        norm.running_var = F.pad(norm.running_var, (0, more), value=1.0 - norm.eps)
+        if norm.affine:
+            norm.weight = nn.Parameter(F.pad(norm.weight, (0, more), value=1.0), norm.weight.requires_grad)
+            norm.bias = nn.Parameter(F.pad(norm.bias, (0, more)), norm.bias.requires_grad)
 
 
 def _write(made: nn.Module, wrong: Wrong, amplitude: Tensor) -> None:
@@ -260,9 +250,10 @@ def _write(made: nn.Module, wrong: Wrong, amplitude: Tensor) -> None:
     first: Any = made.get_submodule(wrong.layer)
     second: Any = made.get_submodule(wrong.following)
     before: Any = wrong.net.graph.parts[wrong.following]
-    k, (out, _, *window) = len(new.bias), before.weight.shape
+    k, (out, old, *window) = len(new.bias), before.weight.shape
     first.weight[-k:] = amplitude * new.incoming.view(k, *first.weight.shape[1:])
     first.bias[-k:] = amplitude * new.bias
-    second.weight[:, :-k] = before.weight + amplitude * move.weights.view_as(before.weight)
-    second.weight[:, -k:] = new.outgoing.view(out, *window, k).movedim(-1, 1)
+    second.weight[:, :old] = before.weight + amplitude * move.weights.view_as(before.weight)
+    outgoing = new.outgoing.view(out, *(window or wrong.way.pixels or ()), k).movedim(-1, 1)
+    second.weight[:, old:] = outgoing if window else outgoing.flatten(1)
     second.bias[:] = amplitude * move.bias + (0 if before.bias is None else before.bias)

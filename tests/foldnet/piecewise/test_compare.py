@@ -45,6 +45,8 @@ def test_a_network_beside_itself_and_its_mirror_image_and_a_flat_one():
     for parameter in flat.graph.traced.parameters():
         parameter.zero_()
     assert foldnet.compare(net, flat, x).cosine.isnan().all()
+    with pytest.raises(ValueError, match=r"give foldnet.of\(model\), not the Sequential itself"):
+        foldnet.compare(model, net, x)
     with pytest.raises(ValueError, match="same inputs and outputs"):
         foldnet.compare(net, of(nn.Sequential(nn.Linear(2, 1))), x)
 

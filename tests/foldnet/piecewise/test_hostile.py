@@ -49,7 +49,16 @@ def early(net: Made, h: Tensor) -> Tensor:
     return F.linear(net.middle(h.relu()).relu(), weight)
 
 
+def checked(net: Made, h: Tensor) -> Tensor:
+    """What forward passes ask of shapes, after a layer as well."""
+    if h.dim() != 2 or net.middle(h).shape[-1] != 8:
+        raise ValueError("rows are needed")
+    assert h.shape[1] == net.weight.shape[1], "eight of them"
+    return net.last(h.relu() if h.size(-1) > 4 else h)
+
+
 RIGHT = {
+    "shapes that are asked for": checked,
     "weights read before a kink": early,
     "parts of a chunk used after a kink": halved,
     "arithmetic with the number of points": sized,
@@ -93,6 +102,10 @@ REFUSED = {
         "training=self.training",
     ),
     "a result of relu_ thrown away": (lambda net, h: (torch.relu_(h), net.last(h))[1], "in place"),
+    "another thing with several points": (
+        lambda net, h: net.last(h.relu() if h.shape[0] > 1 else h),
+        "one thing with one point and another with several",
+    ),
     "a branch": (lambda net, h: net.last(h.relu()) if h.sum() > 0 else net.last(h), "cannot be traced"),
     "two outputs": (lambda net, h: (h.relu(), h), "one output tensor"),
     "a constant": (lambda net, h: net.weight, "one output tensor"),
@@ -105,6 +118,15 @@ def test_refused(name):
     for module in (made(hidden(forward)), made(hidden(forward)).float()):
         with pytest.raises(ValueError, match=sentence):
             of(module, input_shape=4)
+
+
+def test_a_question_of_shapes_needs_one():
+    with pytest.raises(ValueError, match=r"asks for a shape: say of\(model, input_shape=...\)"):
+        of(made(hidden(checked)))
+    model = made(hidden(checked)).float()
+    assert len(of(model, 4).cells(torch.zeros(4))) > 1, "in double precision too"
+    model = made(hidden(lambda net, h: net.last(h.relu()) if h.dim() == 2 else h))
+    assert of(model, 4).wrong(torch.randn(40, 4), torch.randn(40, 3), k=1).grow().first.out_features == 9
 
 
 def chain() -> nn.Sequential:
@@ -133,7 +155,7 @@ def test_what_no_trace_shows_is_refused():
         (chain().half(), r"of\(model.float\(\)\)"),
         (chain().to("meta"), "0.weight has numbers that are NaN or infinite, or none at all"),
         (nn.Sequential(nn.LazyLinear(3)), "has no shape yet"),
-        (nn.Sequential(nn.Linear(4, 8), nn.RReLU()), "RReLU"),
+        (nn.Sequential(nn.Linear(4, 8), nn.Hardswish()), "Hardswish"),
         (nn.Sequential(nn.MaxPool1d(2, return_indices=True)), "returns indices"),
     ],
 )
@@ -188,7 +210,8 @@ def test_no_kinks_at_all():
 
 def test_many_units_are_drawn_some_at_a_time(monkeypatch):
     torch.manual_seed(1)
-    net = of(nn.Sequential(nn.Linear(2, 130), nn.ReLU(), nn.Linear(130, 70), nn.ReLU(), nn.Linear(70, 1)).double())
+    layers = [nn.Linear(2, 130), nn.ReLU(), nn.Linear(130, 70), nn.ReLU(), nn.Linear(70, 1), nn.Flatten()]
+    net = of(nn.Sequential(*layers).double())
     whole = net.regions(0.4)
     monkeypatch.setattr("foldnet.piecewise._cut.ROOM", 0)
     parts = net.regions(0.4)
@@ -211,3 +234,12 @@ def test_a_window_that_is_too_much_is_refused(monkeypatch, error, sentence):
     monkeypatch.setattr("foldnet.piecewise._cut.Drawing.draw", draw)
     with pytest.raises(ValueError, match=sentence):
         of(nn.Sequential(nn.Linear(2, 3), nn.ReLU())).regions(9)
+
+
+def test_a_dense_chain_that_memory_does_not_hold_is_refused_too(monkeypatch):
+    def none(*_):
+        raise MemoryError
+
+    monkeypatch.setattr("foldnet.piecewise._cut.regions", none)
+    with pytest.raises(ValueError, match=r"more pieces than memory holds: take a smaller window$"):
+        of(nn.Sequential(nn.Linear(2, 3), nn.ReLU(), nn.Linear(3, 1)).double()).regions(9)

@@ -38,6 +38,22 @@ def less(h: Tensor) -> Tensor:
     return 2 * h - 0.3
 
 
+def where(z: Tensor) -> Tensor:
+    return torch.where(z >= 0.25, 3 * z - 0.5, z)
+
+
+def leaky(z: Tensor) -> Tensor:
+    return torch.where(z > 0, 2 * z, -0.1 * z / 2)
+
+
+def negative(z: Tensor) -> Tensor:
+    return torch.where(z <= 0, torch.zeros_like(z), z)
+
+
+def gated(z: Tensor) -> Tensor:
+    return z * (z > 0) + 0.5 * z
+
+
 AFFINE = {
     **{
         f"Upsample {mode}": (nn.Upsample(scale_factor=2, mode=mode), d)
@@ -63,12 +79,34 @@ AFFINE = {
     "tile, flip and roll": (lambda net, h: h.tile(2).flip(1).roll(1, 2), 1),
     "their functions": (lambda net, h: torch.roll(torch.flip(torch.tile(h, (2,)), (1,)), 1, 2), 1),
     "einsum with a constant": (lambda net, h: torch.einsum("ncp,cd->ndp", h, net.constant), 1),
+    "RReLU": (nn.RReLU(0.1, 0.4), 2),
+    "rrelu": (lambda net, h: F.rrelu(h - 0.3, 0.2, 0.3, training=net.training), 1),
+    "FeatureAlphaDropout": (nn.FeatureAlphaDropout(), 2),
+    "dropout2d": (lambda net, h: F.dropout2d(h, training=net.training), 2),
+    "stacks": (lambda net, h: torch.hstack([h, torch.dstack((h, 2 * h))[..., :4]]), 1),
+    "column_stack": (lambda net, h: torch.column_stack((h.flatten(1), h[:, 0, 0])), 1),
+    "swapped axes": (lambda net, h: torch.swapaxes(h.swapdims(1, 2), 1, 2).moveaxis(1, 2), 1),
+    "unbind": (lambda net, h: torch.unbind(h, 1)[1] + h.unbind(1)[0], 1),
+    "select": (lambda net, h: h.select(1, 2) + torch.index_select(h, 1, torch.tensor([3, 0])).sum(1), 1),
+    "cumsum, diff and tensor_split": (lambda net, h: torch.cumsum(h, 1)[:, 1:].tensor_split(2, 1)[0] + h.diff(dim=1)[:, :2], 1),
+    "addmm": (lambda net, h: torch.addmm(net.constant[0, :1], h[:, 0], net.constant, alpha=2.0), 1),
+    "bmm and like": (lambda net, h: h.matmul(net.constant).expand_as(h) + torch.ones_like(h) * 3, 1),
+    "casts that change nothing": (lambda net, h: h.to(net.constant.dtype).double().type_as(h).view_as(h).clone(), 1),
+    "channel slopes": (nn.PReLU(4, 0.3), 2),
     "InstanceNorm2d with a running mean": (nn.InstanceNorm2d(4, affine=True, track_running_stats=True), 2),
 }
 KINKED = {
     "max of two": (lambda net, h: torch.max(less(h), h.flip(1)), 2),
     "min of two": (lambda net, h: less(h).min(h.flip(1)), 1),
     "max of two by name": (lambda net, h: torch.max(less(h), other=net.constant), 2),
+    "max along a dimension": (lambda net, h: less(h).max(dim=2)[0], 1),
+    "max along pixels": (lambda net, h: torch.max(less(h), -1, keepdim=True).values, 2),
+    "amax": (lambda net, h: less(h).amax((2, 3)), 2),
+    "torch.amax": (lambda net, h: torch.amax(less(h).flatten(1), 1, keepdim=True), 1),
+    "where it is positive": (lambda net, h: leaky(less(h)), 1),
+    "where, from another place": (lambda net, h: where(h - 0.2), 2),
+    "where it is negative": (lambda net, h: negative(less(h)), 1),
+    "gated": (lambda net, h: gated(less(h)), 1),
     "clamp_min": (lambda net, h: less(h).clamp_min(0.1), 1),
     "clamp_max": (lambda net, h: torch.clamp_max(less(h), max=0.2), 2),
     "Softshrink": (nn.Sequential(Step(lambda net, h: less(h)), nn.Softshrink(0.2)), 1),
@@ -102,6 +140,15 @@ def test_a_layer_is_what_the_module_computes(name):
         torch.testing.assert_close(line.at(t), model(between), rtol=0, atol=1e-11)
 
 
+@pytest.mark.parametrize("cut", [lambda net, h: h.detach(), lambda net, h: h.data], ids=["detach", "data"])
+def test_what_cuts_derivatives_off_cuts_no_map_off(cut):
+    net = of(network(cut, 1), (1, 4))
+    x, step = torch.randn(2, 1, 4, dtype=DOUBLE)
+    near, step = net.affine(x), step * 1e-6
+    assert near.matrix.abs().max() > 1e-3
+    torch.testing.assert_close(near @ step, net(x + step) - net(x), rtol=0, atol=1e-12)
+
+
 @pytest.mark.parametrize("name", KINKED)
 def test_a_layer_with_kinks_bends_and_cuts(name):
     model, shape = network(*KINKED[name]), (1, *[4] * KINKED[name][1])
@@ -126,10 +173,19 @@ REFUSED = {
         2,
         r"\[4, 4\] pixels to \[3, 3\], in windows",
     ),
-    "max along a dimension": (lambda net, h: h.max(dim=1)[0], 1, "of two tensors, and of many numbers as a max pooling"),
-    "the largest of all": (lambda net, h: h - torch.max(h), 1, "of two tensors, and of many numbers as a max pooling"),
-    "amax": (lambda net, h: h.amax(1), 1, "amax"),
+    "the largest of all": (lambda net, h: h - torch.max(h), 1, "of two tensors, along a dimension"),
+    "the largest of all points": (lambda net, h: h.amax(0)[None] + h, 1, "stand one by one"),
+    "the largest of everything": (lambda net, h: h - h.amax(), 1, "needs the dimension"),
+    "min along a dimension": (lambda net, h: h.min(1).values, 1, "of two tensors, along a dimension"),
+    "where it is largest": (lambda net, h: h.max(1).indices + h[:, 0], 1, "indices"),
+    "a choice that jumps": (lambda net, h: torch.where(h > 0.1, h, 0.0), 1, "visibly meet"),
+    "a choice by another number": (lambda net, h: h * (h.flip(1) > 0), 1, "visibly meet"),
+    "a comparison as a number": (lambda net, h: h + (h > 0), 1, "visibly meet"),
+    "a comparison of two": (lambda net, h: torch.where(h > h.flip(1), h, h.flip(1)), 1, "visibly meet"),
     "a threshold that jumps": (nn.Threshold(0.1, 20.0), 1, "jumps from 20.0 to 0.1"),
+    "a cast": (lambda net, h: h.float().double(), 1, r"float_1 rounds torch.float64 to torch.float32"),
+    "sums over points": (lambda net, h: h.cumsum(0), 1, "mixes"),
+    "rrelu as in training": (lambda net, h: F.rrelu(h, training=True), 1, "training=self.training"),
     "Hardshrink": (nn.Hardshrink(), 1, r"\(Hardshrink\) jumps"),
     "Hardswish": (nn.Hardswish(), 1, r"\(Hardswish\) is quadratic between -3 and 3"),
     "hardswish": (lambda net, h: F.hardswish(h), 1, r"\(hardswish\) is quadratic between -3 and 3"),

@@ -1,5 +1,7 @@
 """Any piecewise linear module: its bends on lines and its pieces on planes, against grids, dense engines and forward passes."""
 
+import re
+
 import numpy as np
 import pytest
 import torch
@@ -8,7 +10,7 @@ from hypothesis import strategies as some
 from torch import nn
 from torch.nn import functional as F
 
-from foldnet.geometry.regions import boundary, regions
+from foldnet.geometry.regions import boundary, decision, regions
 from foldnet.nets import ReLUNet
 from foldnet.piecewise.net import of
 from foldnet.piecewise.trace import NotPiecewiseLinear
@@ -86,6 +88,11 @@ def drawn(layers: list[str], channels: int, seed: int) -> nn.Module:
     return model
 
 
+def step_by_step(dense: ReLUNet) -> nn.Module:
+    """The same network as a module that the kernels for dense chains do not take."""
+    return nn.Sequential(*dense.to_sequential().to(DOUBLE), nn.Flatten())
+
+
 def points_between(a, b, t):
     return torch.lerp(a[None], b[None], t.view(-1, *[1] * a.ndim))
 
@@ -145,7 +152,8 @@ def test_a_dense_network_bends_where_its_spline_does(sizes, leak):
 def test_a_plane_network_has_the_pieces_of_the_dense_engine(width, leak):
     dense = ReLUNet.random((2, width, width, 3), seed=width)
     dense = ReLUNet(dense.weights, dense.biases, leak=leak)
-    net = of(dense.to_sequential().to(DOUBLE))
+    net = of(step_by_step(dense))
+    assert net.dense is None
     ours, theirs = net.regions(), regions(dense)
     assert len(ours) == len(theirs)
     assert np.allclose(np.sort(ours.areas), np.sort(theirs.areas), atol=1e-12)
@@ -173,10 +181,47 @@ def test_what_breaks_others(name):
     weights, biases = DEGENERATE[name]
     second = [[1.0, -0.4, 0.3], [0.5, 0.5, -1.0], [1.0, -0.4, 0.3]]
     dense = ReLUNet([weights, second, [[1.0, 1.0, -1.0]]], [biases, [0.05, -0.1, 0.05], [0.0]])
-    ours, theirs = of(dense.to_sequential().to(DOUBLE)).regions(), regions(dense)
+    ours, theirs = of(step_by_step(dense)).regions(), regions(dense)
     assert len(ours) == len(theirs)
     assert np.isclose(ours.areas.sum(), 4.0)
     assert np.allclose(np.sort(ours.areas), np.sort(theirs.areas), atol=1e-12)
+
+
+@pytest.mark.parametrize(("sizes", "leak"), [((2, 9, 7, 3), 0.0), ((5, 8, 70, 1), 0.2), ((2, 3), 0.0)])
+def test_a_dense_chain_is_handed_to_the_kernels_for_dense_networks(sizes, leak):
+    dense = ReLUNet.random(sizes, seed=5)
+    dense = ReLUNet(dense.weights, dense.biases, leak=leak)
+    nets = of(nn.Sequential(*dense.to_sequential().to(DOUBLE), nn.Identity())), of(step_by_step(dense), sizes[0])
+    assert (nets[0].dense is None, nets[1].dense is None) == (False, True)
+    plane = torch.randn(3, sizes[0], dtype=DOUBLE, generator=torch.Generator().manual_seed(1))
+    one, other = (net.plane(*plane, window=((-1, 2), (0, 1))) for net in nets)
+    assert len(one) == len(other)
+    assert (len(sizes) == 2) == (len(one) == 1)
+    assert {row.tobytes() for row in one.pattern} == {row.tobytes() for row in other.pattern}
+    for each in ("areas", "vertices", "values"):
+        assert np.allclose(*(np.sort(getattr(found, each), axis=0) for found in (one, other)), atol=1e-12)
+    assert sorted(zip(one.layer, one.unit)) == sorted(zip(other.layer, other.unit))
+    assert np.allclose(*(np.sort(found.maps()[0].ravel()) for found in (one, other)), atol=1e-12)
+    assert len(decision(one)[0]) == len(decision(other)[0])
+
+
+@pytest.mark.parametrize("kept", [2**30, 50_000, 0])
+def test_each_corner_goes_through_each_layer_once_while_memory_lasts(monkeypatch, kept):
+    monkeypatch.setattr("foldnet.piecewise._passes.KEPT", kept)
+    monkeypatch.setattr("foldnet.piecewise.plane.BUDGET", {"cpu": 50_000})
+    net = of(drawn(["residual", "leak", "norm"], 2, 5), input_shape=(1, 6, 6))
+    seen: dict[str, int] = {}
+    for name in ("first", "convs.2"):
+        count = lambda part, given, name=name: seen.update({name: seen.get(name, 0) + len(given[0])})  # noqa: E731
+        net.graph.parts[name].register_forward_pre_hook(count)
+    plane = torch.randn(3, 1, 6, 6, dtype=DOUBLE, generator=torch.Generator().manual_seed(1))
+    found = net.plane(*plane, window=0.2)
+    once = seen["convs.2"] <= 1.3 * len(found.vertices)
+    assert once == (kept == 2**30), f"{seen['convs.2']} passes for {len(found.vertices)} corners"
+    monkeypatch.undo()
+    again = net.plane(*plane, window=0.2)
+    assert len(found) == len(again) > 100
+    assert np.allclose(np.sort(found.areas), np.sort(again.areas), atol=1e-12)
 
 
 def test_a_plane_through_a_network_with_convolutions():
@@ -235,6 +280,81 @@ def test_the_margin_is_how_far_the_pattern_holds():
         step = torch.randn(x.shape, dtype=DOUBLE, generator=torch.Generator().manual_seed(k))
         assert torch.equal(net.pattern(x + 0.999 * near * step / step.norm()), here)
         assert net.margin(x, step / step.norm()) >= near * (1 - 1e-12)
+
+
+@pytest.mark.parametrize("chain", [True, False])
+def test_a_window_that_would_do_is_named(chain):
+    dense = ReLUNet.random((2, 30, 30, 1), seed=0).to(DOUBLE)
+    net = of(dense.to_sequential() if chain else step_by_step(dense))
+    window = np.array([[-1.0, -1.0], [3.0, -1.0], [3.0, 1.0], [-1.0, 1.0]])
+    whole, most = len(net.regions(window)), 200
+    assert whole > 2 * most
+    with pytest.raises(
+        ValueError, match=r"a smaller window, .* times as wide \(some 1\d\d pieces\), or raise most=200"
+    ) as caught:
+        net.regions(window, most=most)
+    share = float(re.search(r"([\d.]+) times as wide", str(caught.value))[1])
+    assert most / 3 < len(net.regions(window.mean(0) + share * (window - window.mean(0)), most=most)) <= most
+
+
+def test_margins_and_maps_of_many_points_are_those_of_each():
+    net = of(drawn(["residual", "relu6", "prelu"], 2, 2), input_shape=(1, 6, 6))
+    x, way = torch.randn(5, 1, 6, 6, dtype=DOUBLE), torch.randn(1, 6, 6, dtype=DOUBLE)
+    for how in ({}, {"direction": way}):
+        found = net.margin(x, **how)
+        assert found.tolist() == pytest.approx([net.margin(point, **how) for point in x], rel=1e-9)
+    near, each, u = net.affine(x), [net.affine(point) for point in x], torch.tensor([1.0, -2.0], dtype=DOUBLE)
+    for many, few in (
+        (near.matrix, [m.matrix for m in each]),
+        (near.offset, [m.offset for m in each]),
+        (near @ way, [m @ way for m in each]),
+        (near @ x, [m @ p for m, p in zip(each, x)]),
+        (near.transposed(u), [m.transposed(u) for m in each]),
+    ):
+        torch.testing.assert_close(many, torch.stack(few), rtol=0, atol=1e-12)
+    assert net.margin(x[:0]).shape == (0,)
+    with pytest.raises(ValueError, match="one for each of 5 points; got 2"):
+        near @ x[:2]
+    assert repr(near).startswith("LocalMap(2 x 36, at each of 5 points of a PiecewiseLinear(input 1x6x6")
+    assert repr(each[0]).startswith("LocalMap(2 x 36, at one point of a PiecewiseLinear(")
+
+
+def test_matrices_that_memory_does_not_hold_are_refused_with_a_number_that_would_do(monkeypatch):
+    monkeypatch.setattr("foldnet.piecewise._local.free_memory", lambda device: 100_000.0)
+    net = of(nn.Sequential(nn.Linear(20, 30), nn.ReLU(), nn.Linear(30, 20)).to(DOUBLE))
+    with pytest.raises(ValueError, match=r"of 100 points .* take 15 points at a time"):
+        net.jacobians(torch.zeros(100, 20))
+    assert net.jacobians(torch.zeros(15, 20)).shape == (15, 20, 20)
+    monkeypatch.setattr("foldnet.piecewise._local.free_memory", lambda device: 3_000.0)
+    with pytest.raises(ValueError, match=r"affine\(x\) @ v has its products"):
+        _ = net.affine(torch.zeros(20)).matrix
+
+
+class FarAway(nn.Module):
+    """A function that a trace of it does not show, but only far out."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer, self.far = nn.Linear(2, 3), Far()
+
+    def forward(self, x):
+        return self.far(torch.relu(self.layer(x)))
+
+
+class Far(nn.Identity):
+    def __call__(self, x):
+        return x if isinstance(x, torch.fx.Proxy) or x.abs().max() < 50 else x * 0.0
+
+
+def test_a_network_is_compared_with_the_module_at_points_of_ones_own():
+    model = FarAway().to(DOUBLE)
+    assert of(model, input_shape=2).output_shape == (3,)
+    with pytest.raises(NotPiecewiseLinear, match="other outputs than the module at points that are given"):
+        of(model, x=100 * torch.randn(9, 2, dtype=DOUBLE))
+    convs = nn.Sequential(nn.Conv2d(1, 2, 3), nn.ReLU(), nn.Flatten()).to(DOUBLE)
+    assert of(convs, x=torch.randn(7, 1, 5, 5)).input_shape == (1, 5, 5), "points have the shape of an input"
+    with pytest.raises(ValueError, match=r"a point has the shape \(1, 5, 5\)"):
+        of(convs, (1, 5, 5), x=torch.randn(7, 1, 4, 4))
 
 
 def test_the_local_map():

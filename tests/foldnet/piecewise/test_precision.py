@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 import torch
 from torch import nn
+from torch.nn import functional as F
 
 from foldnet.nets import ReLUNet
+from foldnet.piecewise.compare import compare
 from foldnet.piecewise.net import PiecewiseLinear, of
 from tests.foldnet.piecewise.test_own_network import DEGENERATE, drawn
 
@@ -72,6 +74,40 @@ def test_cells_are_those_of_double_precision(sizes, seed, place):
     seen = [{c.pattern.tobytes(): (c.bounded, len(c.rows)) for c in each.pieces} for each in everything]
     assert seen[1] == seen[0]
     assert len(everything[1].pairs) == len(everything[0].pairs)
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_matrices_and_comparisons_of_many_points(place):
+    shape, x = (1, 6, 6), torch.randn(9, 1, 6, 6, generator=torch.Generator().manual_seed(2))
+    models = [drawn(["residual", "pool", "prelu"], 2, seed) for seed in (1, 2)]
+    (one, found), (other, second) = (both(model, place, shape) for model in models)
+    assert np.allclose(*(numbers(net.jacobians(x)) for net in (one, found)), atol=CLOSE)
+    assert found.jacobians(x, chunk=2).dtype == found.dtype
+    assert torch.equal(found.pattern(x).cpu(), one.pattern(x))
+    true, seen = compare(one, other, x.double()), compare(found, second, x)
+    for name in ("outputs", "slopes", "constants"):
+        assert np.allclose(*(numbers(torch.stack(getattr(each, name))) for each in (true, seen)), atol=10 * CLOSE)
+    assert np.allclose(numbers(seen.cosine), numbers(true.cosine), atol=10 * CLOSE)
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_what_is_wrong_is_the_same_and_growing_lowers_the_loss(place):
+    torch.manual_seed(4)
+    convs = [nn.Conv2d(1, 3, 3, padding=1), nn.BatchNorm2d(3), nn.ReLU(), nn.Conv2d(3, 4, 3), nn.ReLU(), nn.MaxPool2d(2)]
+    model = nn.Sequential(*convs, nn.Flatten(), nn.Linear(16, 5), nn.LeakyReLU(0.1), nn.Linear(5, 2)).eval()
+    x, y = torch.randn(60, 1, 6, 6), torch.randn(60, 2)
+    for layer in ("0", "3", "7"):
+        true, found = both(model, place, (1, 6, 6))
+        true, seen = (net.wrong(x, y, layer, k=2) for net in (true, found))
+        assert seen.neurons.incoming.dtype == found.dtype
+        assert seen.neurons.incoming.device.type == found.device.type
+        assert np.isclose(seen.share, true.share, rtol=1e-2)
+        assert np.isclose(float(seen.neurons.joint_gain), float(true.neurons.joint_gain), rtol=1e-2)
+        wider = seen.grow()
+        at = {"dtype": found.dtype, "device": found.device}
+        with torch.no_grad():
+            losses = [F.mse_loss(net(x.to(**at)), y.to(**at)) for net in (wider, found)]
+        assert losses[0] < losses[1]
 
 
 class Stubborn(nn.Module):

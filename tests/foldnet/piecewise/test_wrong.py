@@ -50,6 +50,15 @@ def module(kind: str, act: nn.Module, bias: bool, stride: int, kernel: int) -> t
         return nn.Sequential(nn.Linear(3, 2, bias=bias), act, nn.Dropout(), nn.Linear(2, 2)), (3,), "0"
     if kind == "rows":
         return nn.Sequential(nn.Linear(3, 2), act, nn.Linear(2, 2, bias=bias), nn.Flatten(), nn.Linear(8, 2)), (4, 3), "0"
+    if kind == "dense norm":
+        return nn.Sequential(nn.Linear(3, 2, bias=bias), nn.BatchNorm1d(2), act, nn.Linear(2, 2)), (3,), "0"
+    if kind in WAYS:
+        convs = [nn.Conv2d(2, 2, 3, padding=1, bias=bias), *WAYS[kind](act), nn.LazyLinear(2)]
+        if not any(isinstance(part, (nn.Flatten, Mean)) for part in convs):
+            convs[-1:] = [nn.Conv2d(2, 3, kernel, stride, padding=1), nn.ReLU(), nn.Flatten(), nn.LazyLinear(2)]
+        made = nn.Sequential(*convs)
+        made(torch.randn(8, 2, 6, 6))
+        return made, (2, 6, 6), "0"
     d = int(kind)
     conv = {1: nn.Conv1d, 2: nn.Conv2d}[d]
     first, second = conv(2, 2, 3, padding=1, bias=bias), conv(2, 3, kernel, stride, padding=1, dilation=kernel - 1)
@@ -59,15 +68,39 @@ def module(kind: str, act: nn.Module, bias: bool, stride: int, kernel: int) -> t
     return made, (2, *[6] * d), "0.0"
 
 
-KINDS = some.sampled_from(("dense", "rows", "1", "2"))
+class Mean(nn.Module):
+    def forward(self, x):
+        return x.mean((2, 3))
 
 
-@settings(max_examples=15, deadline=None)
+class Rows(nn.Module):
+    def forward(self, x):
+        return x.view(x.size(0), -1)
+
+
+WAYS = {  # from one layer of a usual network to the next one
+    "norm": lambda act: [nn.BatchNorm2d(2), act],
+    "norm after": lambda act: [act, nn.BatchNorm2d(2, affine=False)],
+    "flat": lambda act: [act, nn.Dropout2d(), nn.Flatten()],
+    "flat first": lambda act: [nn.Flatten(), nn.BatchNorm1d(72), act],
+    "average": lambda act: [nn.BatchNorm2d(2), act, nn.AvgPool2d(2)],
+    "average first": lambda act: [nn.AvgPool2d(3, 2, padding=1), act, nn.Flatten()],
+    "mean": lambda act: [act, Mean()],
+    "adaptive": lambda act: [act, nn.AdaptiveAvgPool2d(2), nn.Flatten()],
+    "max": lambda act: [nn.BatchNorm2d(2), act, nn.MaxPool2d(3, 2, padding=1)],
+    "max first": lambda act: [nn.MaxPool2d(2), act, nn.Flatten()],
+}
+KINDS = some.sampled_from(("dense", "rows", "1", "2", "dense norm", *WAYS))
+
+
+@settings(max_examples=60, deadline=None)
 @given(KINDS, some.sampled_from(ACTIVATIONS), some.booleans(), some.integers(1, 2), some.integers(2, 3), some.integers(0, 10**6))
 def test_growing_lowers_the_loss_and_leaves_the_module(kind, act, bias, stride, kernel, seed):
     torch.manual_seed(seed)
     model, shape, layer = module(kind, copy.deepcopy(act), bias, stride, kernel)
     model = model.to(DOUBLE)
+    with torch.no_grad():
+        model(3 * torch.randn(8, *shape, dtype=DOUBLE) + 1)  # means and variances of their own
     x, y = torch.randn(20, *shape, dtype=DOUBLE), torch.randn(20, 2, dtype=DOUBLE)
     state = {name: v.clone() for name, v in model.state_dict().items()}
     found = of(model, input_shape=shape).wrong(x, y, layer, k=2)
@@ -84,6 +117,68 @@ def test_growing_lowers_the_loss_and_leaves_the_module(kind, act, bias, stride, 
     assert wider.training
     assert all(p.requires_grad for p in wider.parameters())
     assert slope(found, x, y) == pytest.approx(float(gain), rel=1e-4, abs=1e-7), "the gain is not how fast the loss falls"
+
+
+@pytest.mark.parametrize("same", [False, True])
+def test_the_grown_module_is_the_old_one_and_what_the_neurons_and_the_move_promise(same):
+    """Convolution, batch normalisation, ReLU, pooling, flattening, dense: predicted by plain calls of torch."""
+    torch.manual_seed(5)
+    convs = [nn.Conv2d(2, 3, 3, padding="same" if same else 1, bias=False), nn.BatchNorm2d(3), nn.ReLU(), nn.MaxPool2d(2)]
+    model = nn.Sequential(*convs, nn.Flatten(), nn.Linear(27, 2)).to(DOUBLE)
+    model(torch.randn(9, 2, 6, 6, dtype=DOUBLE) + 1)
+    model.eval()
+    x, y = torch.randn(150, 2, 6, 6, dtype=DOUBLE), torch.randn(150, 2, dtype=DOUBLE)
+    found = of(model, (2, 6, 6)).wrong(x, y, "0", k=3)
+    wider, new, move = found.grow(), found.neurons, found.neurons.update
+    assert (wider[1].num_features, wider[5].in_features) == (6, 54)
+    amplitude = wider[0].bias[-1] / new.bias[-1]
+    with torch.no_grad():
+        z = amplitude * F.conv2d(x, new.incoming.view(3, 2, 3, 3), new.bias, padding=1)
+        read = F.max_pool2d(z.relu(), 2).flatten(2)
+        neurons = torch.einsum("nkp,opk->no", read, new.outgoing.view(2, 9, 3))
+        moved = amplitude * (model[:-1](x) @ move.weights.mT + move.bias)
+        torch.testing.assert_close(wider(x), model(x) + moved + neurons, rtol=0, atol=1e-12)
+        assert F.mse_loss(wider(x), y) < F.mse_loss(model(x), y)
+    again = of(wider, (2, 6, 6)).wrong(x, y, "0", k=1).grow()
+    assert mse(again, x, y) < mse(wider, x, y), "a grown network grows again"
+
+
+class Residual(nn.Module):
+    """A usual block, and a forward pass that flattens by x.view(x.size(0), -1)."""
+
+    def __init__(self):
+        super().__init__()
+        self.stem, self.conv1, self.conv2 = nn.Conv2d(1, 3, 3), nn.Conv2d(3, 3, 3, padding=1), nn.Conv2d(3, 3, 3, padding=1)
+        self.bn1, self.bn2, self.rows, self.fc = nn.BatchNorm2d(3), nn.BatchNorm2d(3), Rows(), nn.Linear(12, 2)
+
+    def forward(self, x):
+        x = F.relu(self.stem(x))
+        x = F.relu(self.bn2(self.conv2(F.relu(self.bn1(self.conv1(x))))) + x)
+        return self.fc(self.rows(F.max_pool2d(x, 2)))
+
+
+def test_inside_of_a_residual_block_a_layer_grows():
+    torch.manual_seed(2)
+    model = Residual().to(DOUBLE)
+    x, y = torch.randn(30, 1, 6, 6, dtype=DOUBLE), torch.randn(30, 2, dtype=DOUBLE)
+    net = of(model, (1, 6, 6))
+    found = net.wrong(x, y, k=2)
+    assert found.layer == "conv1"
+    assert mse(found.grow(), x, y) < mse(model, x, y)
+    for layer, words in (("stem", "relu is read in 2 places"), ("conv2", "reads more than it")):
+        with pytest.raises(ValueError, match=words):
+            net.wrong(x, y, layer)
+
+
+def test_more_points_than_memory_holds_are_refused_with_a_number_that_would_do(monkeypatch):
+    model = nn.Sequential(nn.Conv2d(1, 2, 3), nn.ReLU(), nn.Flatten(), nn.Linear(32, 2)).to(DOUBLE)
+    x, y = torch.randn(40, 1, 6, 6, dtype=DOUBLE), torch.randn(40, 2, dtype=DOUBLE)
+    monkeypatch.setattr(wrongs, "ROOM", 200_000)
+    with pytest.raises(ValueError, match=r"points at '0' take .* GB, .* give \d+ points") as caught:
+        of(model, (1, 6, 6)).wrong(x, y)
+    few = int(str(caught.value).split()[-2])
+    assert 0 < few < 40
+    of(model, (1, 6, 6)).wrong(x[:few], y[:few])
 
 
 def slope(found, x, y, step: float = 1e-6) -> float:
@@ -121,43 +216,62 @@ def test_a_head_that_is_cut_off_stays_on_the_module():
         assert F.nll_loss(wider(x).log(), labels) < F.cross_entropy(body(x), labels)
 
 
+class Fixed(nn.Module):
+    def forward(self, x):
+        return x.view(-1, 18)
+
+
 class Odd(nn.Module):
     """Layers that cannot grow, each for a reason of its own."""
 
     def __init__(self):
         super().__init__()
-        self.normed, self.norm, self.after = nn.Linear(2, 3), nn.BatchNorm1d(3), nn.Linear(3, 3)
+        self.normed, self.norm, self.after = nn.Linear(2, 3), nn.InstanceNorm1d(3, track_running_stats=True), nn.Linear(3, 3)
         self.twice, self.shared = nn.Linear(3, 3), nn.Linear(3, 3)
         self.tied, self.shifted, self.last = nn.Linear(3, 3), nn.Linear(3, 3), nn.Linear(3, 2)
         self.tied.weight = self.shared.weight
         self.soft = nn.Hardsigmoid()
 
     def forward(self, x):
-        x = self.after(torch.relu(self.norm(self.normed(x))))
+        x = self.after(torch.relu(self.norm(self.normed(x)[..., None])[..., 0]))
         z = self.twice(torch.relu(x))
         x = self.shared(torch.relu(z) + z)
         x = self.tied(torch.relu(self.shared(torch.relu(x))))
         return self.last(self.soft(self.shifted(torch.relu(x))))
 
 
+@pytest.mark.filterwarnings("ignore:Using padding=.same. with even")
 def test_what_cannot_grow_is_refused_in_a_sentence():
     net, x, y = of(Odd().to(DOUBLE), input_shape=(2,)), torch.zeros(4, 2), torch.zeros(4, 2)
     for layer, words in (
-        ("normed", "norm comes before the next layer"),
+        ("normed", "getitem comes before the next layer"),
         ("twice", "is read in 2 places"),
         ("shared", "stand in several places"),
         ("tied", "stand in several places"),
         ("shifted", "is not 0 at 0"),
-        ("last", "comes before the next layer"),
+        ("last", "output comes before the next layer"),
         ("nowhere", "the layers that can grow are after"),
     ):
         with pytest.raises(ValueError, match=words):
             net.wrong(x, y, layer)
-    convs = nn.Sequential(nn.Conv2d(2, 2, 3, padding="same"), nn.ReLU(), nn.Conv2d(2, 2, 3, groups=2), nn.Flatten())
-    net = of(convs, input_shape=(2, 5, 5))
-    for layer, words in (("0", "groups of channels|give it as numbers"), ("2", "comes before the next layer")):
+    flat = nn.Sequential(nn.Linear(3, 2), nn.ReLU(), nn.Flatten(), nn.Linear(8, 2))
+    for convs, shape, words in (
+        (nn.Sequential(nn.Conv2d(2, 2, 2, padding="same"), nn.ReLU(), nn.Conv2d(2, 2, 3)), (2, 5, 5), "pads more on one side"),
+        (nn.Sequential(nn.Conv2d(2, 2, 3), nn.ReLU(), nn.Conv2d(2, 2, 3, groups=2)), (2, 5, 5), "has groups of channels"),
+        (nn.Sequential(nn.Conv2d(2, 2, 3), nn.PReLU(2), nn.Conv2d(2, 2, 3)), (2, 5, 5), "a slope for each channel"),
+        (nn.Sequential(nn.Conv2d(2, 2, 3), nn.ReLU(), nn.Linear(3, 2)), (2, 5, 5), "a Linear of its rows of pixels"),
+        (
+            nn.Sequential(nn.Conv2d(2, 2, 3), nn.Unflatten(1, (2, 1)), nn.Flatten(), nn.Linear(18, 2)),
+            (2, 5, 5),
+            "before the next",
+        ),
+        (nn.Sequential(nn.Conv2d(2, 2, 3), nn.ReLU(), Fixed(), nn.Linear(18, 2)), (2, 5, 5), "view has a fixed shape"),
+        (flat, (4, 3), "stand among the old ones"),
+    ):
+        net = of(nn.Sequential(convs, nn.Flatten()).to(DOUBLE), input_shape=shape)
+        layer = next(name for name, part in net.graph.parts.items() if isinstance(part, (nn.Conv2d, nn.Linear)))
         with pytest.raises(ValueError, match=words):
-            net.wrong(torch.zeros(3, 2, 5, 5), torch.zeros(3, 18), layer)
+            net.wrong(torch.zeros(3, *shape), torch.zeros(3, *net.output_shape), layer)
     with pytest.raises(ValueError, match="no layer of this network can grow"):
         of(nn.Sequential(nn.Linear(2, 1))).wrong(torch.zeros(3, 2), torch.zeros(3))
     with pytest.raises(ValueError, match="k is a whole number"):
