@@ -19,6 +19,10 @@ SEED ?= 1
 COUNT ?= 6
 SIZE ?= 200
 CHAPTERS ?=
+EXAM ?= midterm
+PAPERS ?= 4
+WEEK ?=
+PORT ?= 0
 # On Linux with an x86 processor pip takes torch with CUDA, some gigabytes more. TORCH_INDEX=, set to the address that the
 # "Get Started" page of pytorch.org shows for Linux, Pip and CPU, takes the small build of the same version.
 TORCH_INDEX ?=
@@ -27,7 +31,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help book test lab report pdf pins tremble plan notebooks text notebook lint mutate mutants sweep assignments rehearse rehearse-class variants quiz grade read export check-submission address clean
+.PHONY: help book test lab report pdf pins tremble plan notebooks text notebook lint mutate mutants sweep assignments rehearse rehearse-class variants quiz exam slides grade read export check-submission address clean
 
 help: ## this list
 	@echo "Usage: make TARGET [CHAPTER=splines/breakpoints] ..."; echo
@@ -88,7 +92,7 @@ rehearse: $(READY) ## run the solution and the distractors of all problem sets, 
 	@$(BIN)/python -m course.rehearse $(SET) $(if $(VARIANT),--seed $(VARIANT))
 
 rehearse-class: $(READY) ## make a class of SIZE=200 for PS2, right, wrong and hostile, grade it into _class and compare every row with what it deserves
-	@$(BIN)/python -m course.classroom _class --size $(SIZE) --jobs $(JOBS) --shield $(SHIELD)
+	@$(BIN)/python -m course.tests.classroom _class --size $(SIZE) --jobs $(JOBS) --shield $(SHIELD)
 
 variants: $(READY) ## numbers of their own for everybody: a notebook of SET=ps2 for each line of ROSTER=class.csv
 	@$(BIN)/python -m course.variants $(SET) --roster "$(ROSTER)"
@@ -96,12 +100,19 @@ variants: $(READY) ## numbers of their own for everybody: a notebook of SET=ps2 
 quiz: $(READY) ## a short test on paper and its key, with numbers of its own: SEED=1 COUNT=6 CHAPTERS="splines/depth ..."
 	@$(BIN)/python -m course.quiz --seed $(SEED) --count $(COUNT) $(CHAPTERS)
 
+exam: $(READY) ## EXAM=midterm or final on paper, PAPERS=4 with other numbers in each, and one key
+	@$(BIN)/python -m course.quiz --exam $(EXAM) --papers $(PAPERS) --seed $(SEED)
+
+slides: $(READY) ## ten figures to show in a class, one file for the stories of WEEK=3 or of CHAPTERS="splines/depth ..."
+	@test -n "$(WEEK)$(CHAPTERS)" || { echo "make: which week? Say make slides WEEK=3"; exit 1; }
+	@$(BIN)/python -m course.slides $(WEEK) $(CHAPTERS)
+
 grade: $(READY) ## grade SET=ps2 SUBMISSIONS=folder [ROSTER=class.csv]; without a folder, enter what was graded by hand
 	@test -n "$(SET)" || { echo "make: which set? Say make grade SET=ps2 SUBMISSIONS=folder"; exit 1; }
 	@$(BIN)/python -m course.grade $(SET) $(if $(SUBMISSIONS),"$(SUBMISSIONS)") --shield $(SHIELD) --jobs $(JOBS) $(if $(AGAIN),--again) $(if $(ROSTER),--roster "$(ROSTER)")
 
-read: $(READY) ## read the texts of SET=ps2 in a browser: text, rubric and score side by side, saved as you go
-	@$(BIN)/python -m course.reading $(SET)
+read: $(READY) ## read the texts of SET=ps2 in a browser: text, rubric and score side by side, saved as you go (PORT=8123 for ssh -L)
+	@$(BIN)/python -m course.reading $(SET) --port $(PORT)
 
 export: $(READY) ## hand the points of SET=ps2 on: FOR=moodle, canvas or roster (ROSTER=file.csv: theirs, filled in), zip or nbgrader
 	@$(BIN)/python -m course.export $(SET) $(FOR) $(if $(ROSTER),--roster "$(ROSTER)") $(if $(COLUMN),--column "$(COLUMN)")

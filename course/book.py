@@ -111,6 +111,11 @@ def texts(problems: source.ProblemSet, record: dict) -> dict[str, dict]:
     }
 
 
+def nobodys(problems: source.ProblemSet, book: Book, hand: Hand) -> list[str]:
+    """A sentence for each score in by_hand.csv that belongs to no text of the book."""
+    return hand.strangers({(student, answer) for student, record in book.records.items() for answer in texts(problems, record)})
+
+
 def scores(problems: source.ProblemSet, record: dict, hand: Hand) -> dict[str, float | None]:
     """The points of each graded cell; None where a person has still to read it."""
     found: dict[str, float | None] = {}

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from .errors import CourseError
+from .roster import MOODLE
 
 LARGEST = 300_000_000  # bytes of a submitted file, outputs included
 LONGEST = 200  # bytes of a name here: what is made of it must still be a file's name
@@ -37,17 +38,25 @@ class Handed:
 def collect(folder: Path, name: str, known: dict[str, str] | None = None) -> tuple[list[Handed], list[str]]:
     """The submissions in a folder, `anna.ipynb` or `anna/.../ps2.ipynb`, and the files that are none.
 
+    A text that a student typed into Moodle's page, beside the file, is none; where it is all there is, its row says so.
     `known` has the names of students that were graded before, by the names under which they handed in.
     """
     if not folder.is_dir():
         raise CourseError(f"there is no folder {folder}")
-    found, others = [], []
-    for path in sorted(folder.iterdir()):
+    found, others, beside = [], [], []
+    paths = sorted(folder.iterdir())
+    with_file = {of["id"] for path in paths if (of := MOODLE.match(path.name)) and of["kind"] == "file"}
+    for path in paths:
         if path.name.startswith("._") or path.name in LEFT_BY_SYSTEMS:
             continue
         ending = kind(path.name)
         if path.is_symlink():
             found.append(Handed(path.name, None, notes=["a link is no submission"]))
+        elif (typed := MOODLE.match(path.name)) and typed["kind"] == "onlinetext":
+            if typed["id"] in with_file:
+                beside.append(path.name)
+            else:
+                found.append(Handed(path.name, None, notes=["only an online text was handed in: ask for the .ipynb file"]))
         elif path.is_dir():
             found.append(chosen(path, name))
         elif not path.is_file():
@@ -66,7 +75,7 @@ def collect(folder: Path, name: str, known: dict[str, str] | None = None) -> tup
     for handed in found:
         handed.student = (known or {}).get(handed.name) or called(handed.name, taken)
         taken[alike(handed.student)] = handed.name
-    return found, others
+    return found, others + beside
 
 
 def kind(name: str) -> str:

@@ -26,7 +26,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from foldbook.notebooks import METADATA
 
 from . import make, source
-from .book import Book, harmless, rows, scores, shown, write
+from .book import Book, harmless, nobodys, rows, scores, shown, write
 from .errors import CourseError
 from .hand import Hand
 from .roster import KEYS, MOODLE, claimed, columns, doubled, latest, order, read_table, word_in, written_as
@@ -178,13 +178,10 @@ def export(problems: source.ProblemSet, out: Path, what: str, roster: Path | Non
     book, hand = Book(out), Hand(problems, out / "by_hand.csv")
     if not book.records:
         raise CourseError(f"nothing of {problems.name} was graded yet")
-    found = list(rows(problems, book, hand))
+    found, said = list(rows(problems, book, hand)), nobodys(problems, book, hand)
     unread = sum(row["to be read"] != "0" for row in found)
-    said = (
-        [f"{unread} of {len(found)} students have texts that nobody has read yet: make read SET={problems.name}"]
-        if unread
-        else []
-    )
+    if unread:
+        said.insert(0, f"{unread} of {len(found)} students have texts that nobody has read yet: make read SET={problems.name}")
     if what == "roster":
         return said + for_roster(out, found, read_table(roster))
     if what == "moodle":
@@ -203,8 +200,9 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, help="where the grades are (default _grades/SET)")
     arguments = parser.parse_args(argv)
     out = (arguments.out or source.HOME / "_grades" / arguments.set).resolve()
+    listed = arguments.roster and arguments.roster.expanduser()  # not every shell does it behind a =
     try:
-        for sentence in export(source.read(arguments.set), out, arguments.what, arguments.roster, arguments.column):
+        for sentence in export(source.read(arguments.set), out, arguments.what, listed, arguments.column):
             print(f"note: {shown(sentence)}", file=sys.stderr)
     except (CourseError, source.SourceError) as error:
         print(f"export: {error}", file=sys.stderr)

@@ -27,7 +27,7 @@ import nbformat
 import psutil
 
 from . import group, make, pages, restore, roster, shield, source, variants
-from .book import Book, keep, locked, rows, shown, table, texts, write
+from .book import Book, keep, locked, nobodys, rows, shown, table, texts, write
 from .carry import carried
 from .collect import LARGEST, Handed, collect, digest
 from .errors import CourseError
@@ -75,8 +75,7 @@ def settle(problems: source.ProblemSet, book: Book, hand: Hand) -> list[dict]:
     write(book.folder / "grades.csv", table(found))
     listed = book.folder / "roster.csv"
     names = roster.names(roster.read_table(listed) if listed.is_file() else [], found)
-    wanted = {(student, answer) for student, record in book.records.items() for answer in texts(problems, record)}
-    for sentence in (*hand.strangers(wanted), *pages.write_pages(problems, book, hand, names)):
+    for sentence in (*nobodys(problems, book, hand), *pages.write_pages(problems, book, hand, names)):
         print(f"note: {shown(sentence)}", file=sys.stderr)
     return found
 

@@ -16,8 +16,12 @@ from .roster import delimiter
 
 COLUMNS = ("student", "answer", "of", "score", "comment", "text", "earlier")
 NEEDED = ("student", "answer", "score")
-# what a spreadsheet takes for a number, a date or a formula, and saves as another text: 007, 1e5, mar1, =x
-CHANGED = re.compile(r"[^\W\d_]*[-. /]?\d[\d\s.,:/eE+-]*$|[=+@-]")
+# what a spreadsheet takes for a number, a date, a truth or a formula, and saves as another text: 007, 5%, mar1, 3mar, TRUE, =x
+CHANGED = re.compile(
+    r"[^\W\d_]*[-. /]?\d[\d\s.,:/e%+-]*$|\d{1,4}[-. /]?[^\W\d_]{1,9}\.?([-. /]?\d{1,4})?$"
+    r"|(true|false|wahr|falsch|vrai|faux)$|[=+@-]",
+    re.IGNORECASE,
+)
 
 
 @dataclass

@@ -201,7 +201,8 @@ def must_be_correct(verdict):
         given: list = []
         line = verdict(noted(answer, given) if callable(answer) else answer, *args, **kwargs)
         if not line.startswith("correct"):
-            raise Failed(line + (in_full(line, answer, given, *args, **kwargs) if given else ""))
+            more = in_full(line, answer, given, *args, **kwargs) if callable(answer) else value_in_full(answer, *args, **kwargs)
+            raise Failed(line + more)
 
     return check
 
@@ -221,12 +222,23 @@ def in_full(line: str, answer, given: list, cases, tol: float = 1e-6, **_) -> st
     """The case that the line of a self-check shows, with small arrays in full: the line itself has `…` and `...` for them."""
     for (arguments, expected), value in zip(() if callable(cases) else cases, given):
         if exercises.verdict(functools.wraps(answer)(lambda *_, value=value: value), [(arguments, expected)], tol) == line:
-            told = [whole(v) for v in (*arguments, value, *(() if callable(expected) else (expected,)))]
-            if not all(told) or not any(text.startswith(("[", "(")) for text in told):
-                return ""
-            wanted = "" if callable(expected) else f"; {told[-1]} is right"
-            return f". In full: of {', '.join(told[: len(arguments)]) or 'nothing'} it makes {told[len(arguments)]}{wanted}"
+            told = wholes(*arguments, value, expected)
+            return f". In full: of {', '.join(told[:-2]) or 'nothing'} it makes {told[-2]}{told[-1]}" if told else ""
     return ""
+
+
+def value_in_full(name: str, value, expected, *_, **__) -> str:
+    """The same for a value that is no function's."""
+    return f". In full: {name} is {''.join(told)}" if (told := wholes(value, expected)) else ""
+
+
+def wholes(*values) -> list[str]:
+    """Values as one would type them, the last what is right, if it is no condition; none where no array is among them."""
+    *given, expected = values
+    told = [whole(value) for value in (*given, *(() if callable(expected) else (expected,)))]
+    if not all(told) or not any(text.startswith(("[", "(")) for text in told):
+        return []
+    return [*told, ""] if callable(expected) else [*told[:-1], f"; {told[-1]} is right"]
 
 
 def whole(value) -> str:

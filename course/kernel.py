@@ -33,6 +33,7 @@ GRACE = 3.0  # seconds between the request to stop and the end
 PHOTO = 60.0  # seconds for a photograph
 RARELY = 15  # times as long as an exact look at memory takes is the next one put off: it reads every page's entry
 DEEPEST = 40  # folders in folders
+ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
 UNFINISHED = shutil.ignore_patterns("*.pyc.*", "*.tmp.*")  # what Python and numba are just keeping: gone before it is copied
 FILES = 20_000
 
@@ -354,9 +355,12 @@ def before() -> int:
 
 
 def data(code: str) -> int:
-    """Megabytes of data of a fresh process that has run this, as the system counts them; 0 where it could not run it."""
+    """Megabytes of data of a fresh process that has run this, as the system counts them; 0 where it could not run it.
+
+    It has the one thread of a submission: each more maps buffers that no submission has.
+    """
     asked = f"{code}\nprint(next(line.split()[1] for line in open('/proc/self/status') if line.startswith('VmData')))"
-    done = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, env=os.environ | ONE_THREAD)
     return int(done.stdout.split()[-1]) // 1024 if done.returncode == 0 else 0
 
 
@@ -373,9 +377,8 @@ def remove(folder: Path) -> None:
 
 def environment(home: Path, library: Path) -> dict[str, str]:
     """All that a submission's process knows of the world."""
-    threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
     return {
-        **threads,
+        **ONE_THREAD,
         "PATH": "/usr/bin:/bin",
         "LANG": "C.UTF-8",
         "HOME": str(home / "work"),

@@ -23,7 +23,7 @@ from pathlib import Path
 from threading import Lock
 
 from . import numbers, pages, roster, source
-from .book import Book, keep, rows, table, texts, write
+from .book import Book, keep, nobodys, rows, table, texts, write
 from .errors import CourseError
 from .hand import Entry, Hand
 
@@ -228,7 +228,7 @@ def hashed(*words: str) -> str:
 
 
 def merge(problems: source.ProblemSet, out: Path, files: list[Path]) -> list[str]:
-    """Take over what others entered in copies of by_hand.csv; a sentence for each score on which two of them differ."""
+    """Take over what others entered in copies of by_hand.csv; a sentence for each score given twice, or for nobody."""
     path, said = out / "by_hand.csv", []
     keep(path)
     hand = Hand(problems, path)
@@ -237,7 +237,7 @@ def merge(problems: source.ProblemSet, out: Path, files: list[Path]) -> list[str
             raise CourseError(f"there is no file {file}")
         said += [f"{file.name}: {line}" for line in hand.take(Hand(problems, file))]
     write(path, "\ufeff" + hand.file())
-    return said
+    return said + nobodys(problems, Book(out), hand)
 
 
 def server(desk: Desk, port: int = 0) -> tuple[ThreadingHTTPServer, str]:

@@ -13,7 +13,7 @@ from .errors import CourseError
 from .restore import decoded
 
 # what platforms write before the student's own name of a file: Moodle's names have no _, Canvas' no number between two _
-MOODLE = re.compile(r"^(?P<name>[^_]*)_(?P<id>\d+)_assignsubmission_file(?:_|$)")
+MOODLE = re.compile(r"^(?P<name>[^_]*)_(?P<id>\d+)_assignsubmission_(?P<kind>file|onlinetext)(?:_|$)")
 CANVAS = re.compile(r"^(?P<name>.*?)(?:_LATE)?_(?P<id>\d+)_(?P<upload>\d+)_")
 MADE_FOR = "made for"  # in a row of the table: the student whose sign stands in the file
 AGAIN = re.compile(r"-(\d+)(?:\.\w+)*$")  # what Canvas and browsers add to a name that was there already
@@ -79,10 +79,17 @@ def written(name: str) -> tuple[str, str]:
 
 
 def order(row: dict) -> tuple[int, int]:
-    """What tells the later of two files of one student: the platform's number of the upload, then a number at the end."""
+    """What tells the later of two files of one student: the platform's number of the upload, then a number at the end.
+
+    A text typed into Moodle's page is no notebook: any file counts before it.
+    """
     name = row["handed in as"]
-    upload, again = None if MOODLE.match(name) else CANVAS.match(name), AGAIN.search(name)
-    return int(upload["upload"]) if upload else 0, int(again[1]) if again else 0
+    again, folder = AGAIN.search(name), MOODLE.match(name)
+    if folder:
+        upload = 0 if folder["kind"] == "file" else -1
+    else:
+        upload = int(found["upload"]) if (found := CANVAS.match(name)) else 0
+    return upload, int(again[1]) if again else 0
 
 
 def latest(rows: list[dict]) -> dict | None:

@@ -10,7 +10,8 @@ import pytest
 import torch
 from matplotlib.figure import Figure
 
-from course import classroom, judge, numbers, rehearse, source
+from course import judge, numbers, rehearse, source
+from course.tests import classroom
 from foldnet.nets import ReLUNet
 
 pytestmark = pytest.mark.course

@@ -2,10 +2,12 @@
 
 import csv
 import json
+import re
 
 import pytest
 
-from course import book, classroom, export, numbers, roster, source, zoo
+from course import book, collect, export, grade, hand, make, numbers, roster, source
+from course.tests import classroom, zoo
 
 pytestmark = [
     pytest.mark.course,
@@ -29,7 +31,10 @@ def test_a_class_is_the_same_for_the_same_seed_and_a_wrong_row_is_found(tmp_path
     first = {path.relative_to(tmp_path): path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
     classroom.make_class(tmp_path, 24)
     assert first == {path.relative_to(tmp_path): path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
-    assert len(list((tmp_path / "submissions").iterdir())) == 24
+    typed = [path for path in (tmp_path / "submissions").iterdir() if classroom.TYPED in path.name]
+    beside = {path.name.replace(classroom.TYPED, "assignsubmission_file_") for path in typed}
+    assert sum((tmp_path / "submissions" / name).is_dir() for name in beside) == len(typed) - 1 > 5
+    assert len(list((tmp_path / "submissions").iterdir())) == 24 + len(typed) - 1
     with (tmp_path / classroom.SAID).open(newline="", encoding="utf-8-sig") as file:
         rows = [line | {"by hand": "0", "notes": "; ".join(json.loads(line["notes"]))} for line in csv.DictReader(file)]
     assert len({row["by tests"] for row in rows}) > 4
@@ -79,5 +84,26 @@ def test_a_class_that_is_there_goes_on_and_says_so(tmp_path, monkeypatch, capsys
     monkeypatch.setattr(classroom.grade, "main", lambda words: asked.append(words) or 1)
     assert classroom.main([str(tmp_path), "--size", "30"]) == 1
     assert "holds a class of 6 already" in capsys.readouterr().out
-    assert len(list((tmp_path / "submissions").iterdir())) == 6
+    assert len(roster.read_table(tmp_path / classroom.SAID)) == 6
     assert asked[0][:2] == ["ps2", str(tmp_path / "submissions")]
+
+
+def test_a_rehearsal_says_how_long_it_took_and_beside_what(tmp_path, monkeypatch, capsys):
+    """Minutes by the clock mean nothing without the jobs, the cores, and what else ran on them."""
+    problems = source.read("ps2")
+
+    def graded(_) -> int:
+        made = book.Book(tmp_path / "grades")
+        for name in ("s000.ipynb", "Student 001_1001_assignsubmission_file_"):
+            made.save(grade.nothing(collect.Handed(name, None, name), "", [], make.release(problems)))
+        grade.settle(problems, made, hand.Hand(problems))
+        return 0
+
+    monkeypatch.setattr(classroom.grade, "main", graded)
+    assert classroom.main([str(tmp_path), "--size", "3", "--jobs", "4"]) == 1
+    told = re.search(
+        r"2 submissions, 0\.\d minutes by the clock and 0\.0 of processor time, 4 at a time on \d+ cores with a load of"
+        r" \d+\.\d before: \d+ differences from what is deserved",
+        capsys.readouterr().out,
+    )
+    assert told

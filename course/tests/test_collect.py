@@ -34,6 +34,22 @@ def test_submissions_are_found_as_files_and_in_folders(tmp_path):
     assert others == ["x.txt"]
 
 
+def test_a_text_typed_into_moodle_is_no_second_submission(tmp_path):
+    """Beside the file it is left alone, in folders and without them; where it is all there is, its row says so."""
+    typed = "assignsubmission_onlinetext_"
+    put(tmp_path, "Anna_101_assignsubmission_file_/ps2.ipynb", f"Anna_101_{typed}/onlinetext.html")
+    put(tmp_path, "Ben_102_assignsubmission_file_ps2.ipynb", f"Ben_102_{typed}onlinetext.html")
+    put(tmp_path, f"Cleo_103_{typed}/onlinetext.html")
+    found, others = collect.collect(tmp_path, "ps2")
+    notes = {one.name: one.notes for one in found}
+    assert notes == {
+        "Anna_101_assignsubmission_file_": [],
+        "Ben_102_assignsubmission_file_ps2.ipynb": [],
+        f"Cleo_103_{typed}": ["only an online text was handed in: ask for the .ipynb file"],
+    }
+    assert others == [f"Anna_101_{typed}", f"Ben_102_{typed}onlinetext.html"]
+
+
 def test_no_folder_and_an_empty_one_are_said(tmp_path):
     with pytest.raises(CourseError, match="no notebook in"):
         collect.collect(tmp_path, "ps2")

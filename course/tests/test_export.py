@@ -127,6 +127,33 @@ def test_two_files_of_one_student_in_moodle_are_said(nano, graded, names):
     assert (row["total"], row["notes"].partition(":")[0]) == ("", "not clear which counts")
 
 
+def test_a_file_in_moodle_counts_before_a_text_typed_there(nano, graded):
+    """Whichever was handed in first; and who only typed a text has its points, and no advice on folders."""
+    made, typed = book.Book(graded), "{}_assignsubmission_onlinetext_"
+    for student in ("Anna Ünal_101", "Dora_103"):
+        name = typed.format(student)
+        made.save(grade.nothing(collect.Handed(name, None, name, [], "e"), "", [], make.release(nano)))
+    (graded / "sheet.csv").write_text(worksheet("en", {"101": "Anna Ünal", "102": "Ben Bo", "103": "Dora"}))
+    said = export.export(nano, graded, "moodle", graded / "sheet.csv")
+    found = imported_by_moodle((graded / "moodle.csv").read_bytes(), "en")
+    assert {number: points for number, (points, *_) in found.items()} == {"101": "4.5", "102": "1", "103": "0"}
+    assert [sentence for sentence in said if "folder" in sentence and "u777" not in sentence] == []
+    (graded / "class.csv").write_text("Name,ID\nAnna,101\nDora,103\n")
+    said = export.export(nano, graded, "roster", graded / "class.csv")
+    assert [row["total"] for row in lines(graded / "grades-by-roster.csv")] == ["4.5", "0"]
+    assert f"{typed.format('Anna Ünal_101')} is an earlier file than {NAMES['anna']}, which counts" in said
+
+
+def test_marks_for_nobody_are_said_wherever_they_pass(nano, graded):
+    """By an export and by a merge, with no grading in between: else nobody hears of them."""
+    theirs = hand.Hand(nano)
+    theirs.entries["Ana", "why"] = hand.Entry(3.0)
+    book.write(graded / "hers.csv", theirs.file())
+    told = "by_hand.csv has 3 for why by Ana, who handed in no such text"
+    assert reading.merge(nano, graded, [graded / "hers.csv"]) == [told]
+    assert told in export.export(nano, graded, "zip")
+
+
 def test_a_worksheet_that_does_not_fit_is_said(nano, graded):
     (graded / "sheet.csv").write_text(worksheet("en", {"101": "Anna"}, most="100,00"))
     said = export.export(nano, graded, "moodle", graded / "sheet.csv")

@@ -73,6 +73,7 @@ def test_there_is_a_copy_of_each_file_before_it_is_written_again(tmp_path):
 def test_no_spreadsheet_changes_who_is_meant(tiny, tmp_path):
     """What it would take for a number, a date or a formula is marked as text; the mark is no part of a name."""
     marked = ["007", "1e5", "mar1", "12.5", "2024-01", "=x", "s001", "u777"]
+    marked += ["12-jan", "3 mar", "3mar", "12 jan 2024", "TRUE", "5%"]
     entered = hand.Hand(tiny)
     entered.entries = {(student, "why"): hand.Entry(1.0, "", "t-0") for student in (*marked, "Anna_Ünal_101_", "anna")}
     written = {row["student"] for row in csv.DictReader(io.StringIO(entered.file()))}

@@ -1,15 +1,17 @@
 """The judge and its fairness."""
 
 import ast
+import dataclasses
 import json
 
 import nbformat
 import numpy as np
 import pytest
 
-from course import carry, classroom, judge, make, rehearse, restore, shield, source, submission
+from course import carry, judge, make, rehearse, restore, shield, source, submission
 from course.kernel import Kernel, Limits
 from course.submission import Step, Submission
+from course.tests import classroom
 from foldbook import exercises
 
 pytestmark = [
@@ -379,9 +381,22 @@ def test_a_mistake_costs_its_own_points_and_no_others(half, quarter, lines):
     assert runs == 1 + (half == "x" and "half" in quarter)
 
 
-def carried(steps) -> tuple[list[str], int]:
-    """What is said of the two tests of the chain, and how often the cells ran."""
-    problems, runs = source.parse("chain", CHAIN), []
+@pytest.mark.skipif("ps3" not in source.names(), reason="the sources of the problem sets are kept elsewhere")
+def test_a_gain_without_its_half_costs_its_own_points_alone():
+    """Problem set 3: the best place is found with the gain, and is judged with ours in its place."""
+    problems = source.read("ps3")
+    end = next(place for place, cell in enumerate(problems.cells) if cell.name == "best-exact")
+    wrong = next(cell for cell in problems.of("distractor") if cell.source.startswith("# forgets the half of the loss"))
+    problems = dataclasses.replace(problems, cells=problems.cells[: end + 1])
+    assert set(wrong.loses[1:]) == {test.name for test in problems.tests} == {"gain-values", "best-exact"}
+    (gain, best), runs = carried(judge.steps_of(problems, {"gain": wrong.source}), problems)
+    assert gain.startswith("keep working: gain_at(0.5, 1) gives 4.9")
+    assert (best, runs) == ("correct (carried: judged with our gain)", 2)
+
+
+def carried(steps, problems=None) -> tuple[list[str], int]:
+    """What is said of the tests, by default of the two of the chain, and how often the cells ran."""
+    problems, runs = problems or source.parse("chain", CHAIN), []
 
     def run(steps):
         runs.append(Submission(steps, LIMITS))
@@ -455,6 +470,12 @@ def test_a_case_that_fails_is_shown_with_small_arrays_in_full(tiny, tiny_text):
     made, right = "[0, 2, 4, 6, 8, 10, 12, 0]", "[0, 2, 4, 6, 8, 10, 12, 14]"
     assert line.endswith(f"In full: of [0, 1, 2, 3, 4, 5, 6, 7] it makes {made}; {right} is right")
     assert told(lambda x: np.zeros(len(x))).endswith("In full: of [1, 2] it makes [0, 0]; [2, 4] is right")
+    text = tiny_text.replace("lambda value: value > 0)", "2 * np.arange(8))")
+    value = next(cell for cell in source.parse("tiny", text).tests if cell.name == "answer-value")
+    names |= {"selfcheck_value": judge.must_be_correct(exercises.value_verdict), "answer_of_all": np.arange(8)}
+    line = judge.public(value, names, classroom.Here).line
+    assert line.endswith(f". In full: answer_of_all is [0, 1, 2, 3, 4, 5, 6, 7]; {right} is right")
+    assert "In full" not in judge.public(value, names | {"answer_of_all": None}, classroom.Here).line
     assert "In full" not in told(lambda x: None)
     assert "In full" not in told(lambda x: "a" * 300)
     assert "In full" not in told(lambda x: 1 / 0)

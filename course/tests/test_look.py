@@ -6,8 +6,9 @@ import sys
 
 import pytest
 
-from course import look, shield, source, zoo
+from course import look, shield, source
 from course.kernel import Limits
+from course.tests import zoo
 
 pytestmark = pytest.mark.skipif("ps2" not in source.names(), reason="the sources of the problem sets are kept elsewhere")
 

@@ -179,17 +179,6 @@ def test_no_flood_gets_far(walls, flood):
     assert not kernel.home.exists()
 
 
-def test_the_program_of_the_filter_stops_what_it_names():
-    """The bytes as the kernel reads them: right architecture first, and every call that is refused is in it."""
-    code = shield.program()
-    assert len(code) % 8 == 0
-    assert len(code) // 8 < 4096
-    column, _ = shield.ARCHITECTURES["x86_64"]
-    values = {int.from_bytes(code[i + 4 : i + 8], "little") for i in range(0, len(code), 8)}
-    if shield.platform.machine() == "x86_64":
-        assert {pair[column] for pair in (*shield.REFUSED.values(), *shield.PRETENDED.values())} <= values
-
-
 FORKS = """
 import os, resource, sys, time
 names = {"__name__": "shield"}
@@ -292,6 +281,8 @@ def test_what_a_build_of_torch_maps_is_no_memory_of_the_answer(monkeypatch, tmp_
     """A CUDA build maps much that nobody touches: what its import counts as is measured, and the limit lies beyond it."""
     assert abs(kernel.data("x = bytearray(300 * 2**20)") - kernel.data("") - 300) <= 3
     assert kernel.data("1 / 0") == 0
+    threads = "import os\nx = bytearray(200 * 2**20 * int(os.environ.get('OPENBLAS_NUM_THREADS', 9)))"  # as a library would
+    assert kernel.data(threads) - kernel.data("") < 300  # a submission has one thread
     (tmp_path / "torch").mkdir()
     (tmp_path / "torch/__init__.py").touch()
     monkeypatch.setattr(kernel, "data", lambda code: 77 if code == "import torch._dynamo" else 0)

@@ -7,8 +7,9 @@ import re
 import nbformat
 import pytest
 
-from course import classroom, collect, grade, look, make, numbers, roster, shield, source, variants
+from course import collect, grade, look, make, numbers, roster, shield, source, variants
 from course.kernel import Limits
+from course.tests import classroom
 
 kept = pytest.mark.skipif("ps2" not in source.names(), reason="the sources of the problem sets are kept elsewhere")
 walled = pytest.mark.skipif(not shield.version(), reason="THIS SYSTEM HAS NO LANDLOCK: no submission was run")

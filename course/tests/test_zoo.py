@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 from bs4 import BeautifulSoup
 
-from course import grade, shield, source, zoo
+from course import grade, shield, source
 from course.kernel import Limits
+from course.tests import zoo
 
 pytestmark = [
     pytest.mark.course,

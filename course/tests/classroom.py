@@ -1,4 +1,4 @@
-"""A class made by a script, to rehearse grading before students come: `python -m course.classroom FOLDER [--size 200]`.
+"""A class made by a script, to rehearse grading before students come: `python -m course.tests.classroom FOLDER [--size 200]`.
 
 Writes submissions of problem set 2 and a class list into FOLDER, grades them into FOLDER/grades and compares every row of the
 table, and the points of everyone on the list, with what the script knows each submission to deserve. Most are right but for some
@@ -11,22 +11,24 @@ from __future__ import annotations
 import argparse
 import functools
 import json
+import os
 import random
 import sys
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from course import answers, book, export, grade, judge, numbers, rehearse, source
+from course.kernel import Limits
+from course.roster import read_table
+from course.tests import zoo
 from foldbook import exercises
-
-from . import answers, book, export, grade, judge, numbers, rehearse, source, zoo
-from .kernel import Limits
-from .roster import read_table
 
 COMMON = ("partly", "empty", "no_metadata", "untidy", "raises")
 RARE = ("endless", "leaves", "greedy", "overwrites", "equal_to_all", "spies", "strikes", "garbage", "not_cells")
 RARE += ("from_colab", "heavy", "crowd", "forged", "other_set")
 ROOM = len(RARE) + 10  # from here on there are names of all kinds
-SAID = "deserved.csv"
+SAID, TYPED = "deserved.csv", "assignsubmission_onlinetext_"
 
 
 class Here:
@@ -130,8 +132,15 @@ def seats(size: int, seed: int) -> list[Seat]:
             seat.key = str(1000 + number)
             seat.name = f"Student {number:03}_{seat.key}_assignsubmission_file_"
     if size >= ROOM:
+        typed(found[-4])
         named(*found[-3:])
     return found
+
+
+def typed(seat: Seat) -> None:
+    """Nothing but a text in the box of Moodle's page, which is no notebook."""
+    seat.key, seat.points, seat.to_read = "3000", 0, 0
+    seat.name, seat.content, seat.notes = f"Student_3000_{TYPED}", b"<p>see my file</p>", ("only an online text",)
 
 
 def named(early: Seat, late: Seat, dot: Seat) -> None:
@@ -174,9 +183,13 @@ def make_class(folder: Path, size: int = 200, seed: int = 1) -> None:
     found = seats(size, seed)
     for seat in found:
         place = folder / "submissions" / seat.name
-        path = place / "ps2.ipynb" if seat.name.endswith("_") else place
+        path = place / ("onlinetext.html" if TYPED in seat.name else "ps2.ipynb") if seat.name.endswith("_") else place
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(seat.content)
+        if seat.name.endswith("file_"):  # Moodle's second folder of a student who typed a text as well, which has no row
+            beside = place.with_name(seat.name.replace("assignsubmission_file_", TYPED)) / "onlinetext.html"
+            beside.parent.mkdir(exist_ok=True)
+            beside.write_text("<p>see my file</p>")
     listed = [{"name": f"Student {number:03}", "id": seat.key} for number, seat in enumerate(found) if seat.key]
     book.write(folder / "roster.csv", book.table(listed))
     said = [
@@ -228,19 +241,23 @@ def main(argv: list[str] | None = None) -> int:
     folder = arguments.folder
     if not (folder / SAID).is_file():
         make_class(folder, arguments.size, arguments.seed)
-    elif (there := len(list((folder / "submissions").iterdir()))) != arguments.size:
+    elif (there := len(read_table(folder / SAID))) != arguments.size:
         print(f"{folder} holds a class of {there} already, which goes on; for one of {arguments.size} remove the folder first")
     out = ("--out", folder / "grades", "--roster", folder / "roster.csv")
     command = ("ps2", folder / "submissions", *out, "--jobs", arguments.jobs, "--shield", arguments.shield)
+    start, load = time.monotonic(), os.getloadavg()[0]
     if grade.main([str(word) for word in command]):
         return 1
+    clock = (time.monotonic() - start) / 60
     said = export.export(source.read("ps2"), folder / "grades", "roster", folder / "roster.csv")
     nobodys = [sentence for sentence in said if sentence.startswith("nobody on the roster")]
     wrong = differences(folder) + astray(folder) + nobodys
     records = book.Book(folder / "grades").records.values()
     took = sum(record.get("processor", 0) for record in records) / 60
     said = "every row is as deserved" if not wrong else f"{len(wrong)} differences from what is deserved"
-    print(f"{len(records)} submissions, {took:.1f} minutes of processor time: {said}", *wrong, sep="\n  ")
+    times = f"{clock:.1f} minutes by the clock and {took:.1f} of processor time"
+    beside = f"{arguments.jobs} at a time on {os.cpu_count()} cores with a load of {load:.1f} before"
+    print(f"{len(records)} submissions, {times}, {beside}: {said}", *wrong, sep="\n  ")
     return bool(wrong)
 
 

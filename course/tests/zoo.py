@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import nbformat
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
-from . import grade, shield, source
+from course import grade, shield, source
 
 ROOT = source.ROOT
 TESTS, BY_HAND = 24, 11
