@@ -299,9 +299,12 @@ def from_json(data: Mapping) -> Record:
     """A stored record as a `Record`."""
     if "points" not in data:
         raise ValueError(f"{data.get('id')} is stored in an older form: run its notebook again (make notebooks CHAPTER=...)")
-    tuples = ({key: tuple(map(dict, point.get(key, ()))) for key in ("rivals", "twins")} for point in data["points"])
-    points = (Point(**{**point, **of}) for point, of in zip(data["points"], tuples))  # ty: ignore[invalid-argument-type]
-    return Record(**{**data, "points": tuple(points)})  # ty: ignore[invalid-argument-type]
+    points = []
+    for point in data["points"]:
+        tuples: dict[str, Any] = {key: tuple(map(dict, point.get(key, ()))) for key in ("rivals", "twins")}
+        points.append(Point(**{**point, **tuples}))
+    fields: dict[str, Any] = {**data, "points": tuple(points)}
+    return Record(**fields)
 
 
 def shown(record: Record) -> dict:

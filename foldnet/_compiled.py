@@ -36,6 +36,13 @@ def compiled(function):
     return made
 
 
+def most_threads() -> int:
+    """How many threads a kernel may have: as many as torch, and no more than numba."""
+    import torch  # a kernel needs none
+
+    return min(torch.get_num_threads(), numba.config.NUMBA_NUM_THREADS)  # ty: ignore[missing-attribute]
+
+
 def _compile(made, signature):
     """Compile for the types of the arguments alone: numba would compile for `count = 3` and once more for `count`."""
     return type(made).compile(made, tuple(map(types.unliteral, signature)))

@@ -307,10 +307,14 @@ class ReLUNet(Network):
     def random(
         cls, sizes: Sequence[int], batch=(), init: str = "torch", leak: float = 0.0, seed: int = 0, dtype=torch.float64
     ) -> ReLUNet:
-        """Random networks of these sizes, inputs first; the same numbers on every machine for a given seed and dtype.
+        """Random networks; the same numbers on every machine for a given seed and dtype.
 
-        `init` is `"torch"` (uniform on +-1/sqrt(fan-in), biases too: the default of torch.nn.Linear), `"he"` (normal, variance
-        2/fan-in, no bias) or `"glorot"` (normal, variance 2/(fan-in + fan-out), no bias).
+        sizes: numbers of inputs, of neurons in each hidden layer and of outputs.
+        batch: how many networks, a number or a shape; () is one without batch axes.
+        init: "torch" (uniform on +-1/sqrt(fan-in), biases too: the default of torch.nn.Linear), "he" (normal, variance 2/fan-in,
+            no bias) or "glorot" (normal, variance 2/(fan-in + fan-out), no bias).
+        leak: the slope of the activation below 0.
+        seed, dtype: of the draw, and of the weights.
         """
         return cls(*cls._draw(sizes, batch, init, seed, dtype), leak)
 

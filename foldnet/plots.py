@@ -181,7 +181,12 @@ def _slim(svg: str) -> str:
 
 
 def show(fig, alt: str, caption: str = "", fmt: str = "svg") -> None:
-    """Display a figure with alt text and caption, the same on the site, in Colab and in JupyterLab; fmt is "svg" or "png"."""
+    """Display a figure, the same on the site, in Colab and in JupyterLab.
+
+    alt: what is to be seen, for those who do not see it.
+    caption: what stands below it.
+    fmt: "svg", or "png" for what has many points.
+    """
     from IPython.display import display
 
     below = f"<figcaption>{html.escape(caption)}</figcaption>" if caption else ""

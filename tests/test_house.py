@@ -1,6 +1,7 @@
 """The house rules: which package may import which, arrows that run down, and no circle anywhere, not even in a function."""
 
 import ast
+import functools
 import json
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -11,16 +12,17 @@ import foldnet
 
 ROOT = Path(__file__).resolve().parents[1]
 MOST_PUBLIC_NAMES = 300
-# Lines of Python, tests apart; of notebooks their code cells. CONTRIBUTING says what they are and why they are not fewer. Who
-# comes to a ceiling looks first for what can go.
+MOST_IN_A_FUNCTION, MOST_ARGUMENTS = 60, 19
+# Lines of Python, tests apart; of notebooks their code cells. CONTRIBUTING says why they are not fewer. Who comes to a ceiling
+# looks first for what can go.
 MOST_LINES = {
-    "foldnet": 15_000,
+    "foldnet": 16_000,
     "foldbook": 7_000,
-    "experiments": 6_500,
-    "course": 6_500,
+    "experiments": 7_000,
+    "course": 6_000,
     "tools": 3_200,
     "book/_ext": 2_300,
-    "notebooks": 24_000,
+    "notebooks": 24_500,
 }
 
 # What each package may import, itself apart. The course stands beside the book and knows nothing of its tools.
@@ -91,6 +93,12 @@ def graph(*packages: str, root: Path = ROOT) -> dict[str, set[str]]:
     return {name: imported(source, name, is_package, set(paths)) for name, (source, is_package) in read.items()}
 
 
+@functools.cache
+def house() -> dict[str, set[str]]:
+    """The graph of all packages, read once for all tests."""
+    return graph(*PACKAGES)
+
+
 def circle(arrows: dict[str, set[str]]) -> list[str]:
     """A circle among the arrows, as a list of names, or nothing."""
     try:
@@ -102,14 +110,17 @@ def circle(arrows: dict[str, set[str]]) -> list[str]:
 
 @pytest.mark.parametrize("package", PACKAGES)
 def test_a_package_imports_only_what_lies_below_it(package):
-    arrows = graph(*PACKAGES)
+    arrows = house()
     above = {(name, other) for name, others in arrows.items() for other in others if name.split(".")[0] == package}
     allowed = PACKAGES[package] | {package}
     assert not {(name, other) for name, other in above if other.split(".")[0] not in allowed}
 
 
 def test_no_module_imports_in_a_circle():
-    assert not circle(graph(*PACKAGES))
+    assert not circle(house())
+    extensions = graph(".", root=ROOT / "book/_ext")  # each is a module at the top, to Sphinx
+    assert any(extensions.values())
+    assert not circle(extensions)
 
 
 def room(name: str) -> str:
@@ -160,6 +171,48 @@ def test_nothing_grows_without_end(where):
     assert 0.8 * MOST_LINES[where] < lines(where) <= MOST_LINES[where], "fewer: lower the ceiling; more: what can go?"
 
 
+def outgrown(source: str) -> list[str]:
+    """Functions of more than 60 lines or 19 arguments without a comment right above that says why, inner ones apart."""
+    above, found, ahead = source.splitlines(), [], [ast.parse(source)]
+    while ahead:
+        for node in ast.iter_child_nodes(ahead.pop()):
+            ahead.append(node)
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                given = sum(map(len, (node.args.posonlyargs, node.args.args, node.args.kwonlyargs)))
+                if (node.end_lineno or 0) - node.lineno >= MOST_IN_A_FUNCTION or given > MOST_ARGUMENTS:
+                    begin = min(each.lineno for each in (node, *node.decorator_list))
+                    if begin > 1 and above[begin - 2].lstrip().startswith("#"):
+                        ahead.pop()
+                    else:
+                        found.append(node.name)
+    return found
+
+
+@pytest.mark.parametrize("package", [*PACKAGES, "book/_ext"])
+def test_a_long_function_says_why(package):
+    found = {name: outgrown(path.read_text(encoding="utf-8")) for name, path in modules(package).items()}
+    assert not {name: functions for name, functions in found.items() if functions}
+
+
+def test_a_long_function_is_seen():
+    body = "    x = 0\n" * MOST_IN_A_FUNCTION
+    inner = "def f():\n    def g():\n" + 60 * "        x = 0\n"
+    assert outgrown(f"def f():\n{body}") == outgrown(f"class A:\n  def f():\n{body}") == ["f"]
+    assert outgrown(f"def f():\n{body[:-10]}") == outgrown(f"# A reason.\n@d\ndef f():\n{body}") == []
+    assert outgrown(inner) == ["f", "g"]
+    assert outgrown(f"# A reason.\n{inner}") == []
+    assert outgrown(f"def f({', '.join(f'a{i}' for i in range(20))}): pass") == ["f"]
+
+
+def test_what_is_said_about_the_size_is_what_is_held():
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    told = text[text.index("How large it is, and why.") : text.index("Encouraged:")]
+    ceilings = [*(MOST_LINES[where] for where in ("foldnet", "notebooks", "experiments", "course")), sum(MOST_LINES.values())]
+    assert f"{MOST_PUBLIC_NAMES} public names" in told
+    for ceiling in ceilings:
+        assert f"{ceiling:,}" in told
+
+
 def test_lines_are_counted_without_tests(tmp_path):
     for name, text in {"fold/a.py": "1\n2\n", "fold/tests/b.py": "3\n", "fold/c.txt": "4\n"}.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
@@ -191,5 +244,8 @@ def test_the_rules_see_what_they_should(tmp_path):
     assert arrows["fold.deep"] == {"fold.low"}
     assert arrows["fold.deep.inner"] == {"fold.deep", "fold.other"}
     assert not circle(arrows)
+    for name, text in {"here": "import there", "there": "def f():\n    from here import g"}.items():
+        (tmp_path / f"{name}.py").write_text(text)
+    assert {"here", "there"} <= set(circle(graph(".", root=tmp_path)))
     (tmp_path / "fold/low.py").write_text("def g():\n    from .other import f")
     assert {"fold.low", "fold.high", "fold.other"} <= set(circle(graph("fold", root=tmp_path)))

@@ -119,16 +119,6 @@ def pages(root: Path) -> frozenset[str]:
     return frozenset(path.relative_to(root / "book").with_suffix("").as_posix() for path in found)
 
 
-def contents(node) -> list[str]:
-    """Every file that a table of contents, or a part of one, names; as book/splines/breakpoints."""
-    if isinstance(node, list):
-        return [file for item in node for file in contents(item)]
-    if not isinstance(node, dict):
-        return []
-    here = [node[key] for key in ("root", "file") if key in node]
-    return here + [file for value in node.values() for file in contents(value)]
-
-
 # ---- every notebook ----------------------------------------------------------------------------------------------------
 
 

@@ -4,7 +4,9 @@ A mutant is the source with one place changed: an operator, a comparison, a numb
 `cos`, `any` for `all`, `and` for `or`, a `not` or a minus left out. It is written into a copy of the tree. There the test of its
 module runs, then those of its folder. What no test notices has SURVIVED: write the test, or delete the code.
 
-Each result is a row of _build/mutants.jsonl: a run that was killed goes on where it stopped. `--again` repeats the survivors.
+First the tests run without a mutant: what fails then is not asked. `--jobs` says how many run at once. Each result is a row of
+_build/mutants.jsonl: a run that was killed goes on where it stopped. `--again` repeats the survivors.
+A change that nobody could see is named in equivalents.toml, with the reason.
 """
 
 from __future__ import annotations
@@ -17,22 +19,33 @@ import hashlib
 import itertools
 import json
 import os
+import queue
 import random
+import re
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
+import tomllib
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-COMPILED = ("_*_kernel.py", "_fused_math.py")  # what numba compiles is tested against its slow twin as a whole
+# what numba compiles is tested against its slow twin as a whole, and the last two run on a GPU alone
+COMPILED = ("_*_kernel.py", "_fused_math.py", "_nvrtc.py", "capture.py")
+# what runs through `fit`, and the cells of `piecewise`
+ALSO = {name: ("tests/foldnet/test_train.py",) for name in ("foldnet/engines", "foldnet/training")}
+ALSO["foldnet/geometry/cells.py"] = ("tests/foldnet/piecewise/test_cells.py",)
 HEAVY = ("_build", ".git", ".venv", "*.ipynb", "vendor", "*.pyc", "_sweeps", "_grades", "node_modules", ".hypothesis")
-NOTICED, SURVIVED = "noticed", "SURVIVED"
+NOTICED, SURVIVED, EQUIVALENT = "noticed", "SURVIVED", "equivalent"
+PASSED, SOME_FAILED = 0, 1  # exit statuses of pytest
+FAILED = re.compile(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", re.MULTILINE)  # its lines about them
 
 # each operator and what takes its place
 SWAPPED = "Add Sub Add; Mult Div Mult; FloorDiv Div; Mod FloorDiv; Pow Mult; BitAnd BitOr BitAnd; LShift RShift LShift; "
@@ -55,8 +68,12 @@ class Mutant:
     before: str
     after: str
 
+    @property
+    def change(self) -> str:
+        return f"{' '.join(self.before.split())} -> {self.after}"
+
     def __str__(self) -> str:
-        return f"{self.file}:{self.line} {' '.join(self.before.split())} -> {self.after}"
+        return f"{self.file}:{self.line} {self.change}"
 
     def applied(self, source: bytes) -> bytes:
         return source[: self.start] + self.after.encode() + source[self.end :]
@@ -122,44 +139,111 @@ def drawn(root: Path, package: str, count: int, seed: int) -> list[Mutant]:
     return [m for turn in itertools.zip_longest(*mixed) for m in turn if m is not None][:count]
 
 
+def equivalent(root: Path, mutants: Iterable[Mutant]) -> list[Mutant]:
+    """Those that change nothing that can be seen: they stand in tools/equivalents.toml, with the line and the reason."""
+    path = root / "tools/equivalents.toml"
+    known = tomllib.loads(path.read_text(encoding="utf-8")).get("equivalent", []) if path.is_file() else []
+    named = {(each["file"], each["line"], each["change"]) for each in known}
+    lines = {file: (root / file).read_text(encoding="utf-8").splitlines() for file in {m.file for m in mutants}}
+    return [m for m in mutants if (m.file, lines[m.file][m.line - 1].strip(), m.change) in named]
+
+
 def targets(root: Path, file: str) -> list[tuple[str, ...]]:
-    """What tests a file, the nearest first: the test of its module, then the others of its folder."""
+    """What tests a file, the nearest first: the test of its module, then the others of its folder and what stands in ALSO."""
     path = root / "tests" / file
     own, folder = path.with_name(f"test_{path.stem.lstrip('_')}.py"), sorted(path.parent.glob("test_*.py"))
-    groups = [[test for test in folder if test == own], [test for test in folder if test != own]]
+    also = [root / test for test in (*ALSO.get(file, ()), *ALSO.get(Path(file).parent.as_posix(), ()))]
+    groups = [[test for test in folder if test == own], [test for test in [*folder, *also] if test != own]]
     return [tuple(test.relative_to(root).as_posix() for test in group) for group in groups if group]
 
 
-def run(root: Path, names: tuple[str, ...], limit: float) -> tuple[int | None, float]:
-    """The exit status of pytest, None where it was stopped at the limit, and its seconds."""
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-n0", "-m", "not browser and not install and not course", *names]
+def run(root: Path, given: list[str], limit: float, stop: threading.Event) -> tuple[int | None, float, str]:
+    """The exit status of pytest, None where it was stopped, at the limit or at `stop`; its seconds and what it printed."""
+    marked = "not browser and not install and not course and not print"
+    command = [sys.executable, "-m", "pytest", "-q", "-m", marked]
     alone = {"OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1", "MPLBACKEND": "agg", "PYTHONDONTWRITEBYTECODE": "1"}
-    environment = {**os.environ, **alone, "PYTHONPATH": str(root)}
-    begun, code, quiet = time.monotonic(), None, subprocess.DEVNULL
-    child = subprocess.Popen(command, cwd=root, env=environment, stdout=quiet, stderr=quiet, start_new_session=True)
-    try:
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            code = child.wait(limit)
-    finally:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(child.pid, signal.SIGKILL)  # and whatever it has started
-        child.wait()
-    return code, time.monotonic() - begun
+    alone |= {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}  # a second less for each run
+    found = os.pathsep.join([str(root), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]).rstrip(os.pathsep)
+    begun, code = time.monotonic(), None
+    with tempfile.TemporaryFile() as told:
+        child = subprocess.Popen(
+            [*command, *given],
+            cwd=root,
+            env={**os.environ, **alone, "PYTHONPATH": found},
+            stdout=told,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        try:
+            while code is None and time.monotonic() < begun + limit and not stop.is_set():
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    code = child.wait(0.5)
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(child.pid, signal.SIGKILL)  # and whatever it has started
+            child.wait()
+        told.seek(0)
+        return code, time.monotonic() - begun, told.read().decode(errors="replace")
 
 
-def tried(tree: Path, mutant: Mutant, unbroken: Callable) -> str:
-    """What the tests say to a mutant. One that takes three times as long as the whole code, and half a minute, hangs: noticed."""
-    path, asked, source = tree / mutant.file, 0, (tree / mutant.file).read_bytes()
+@dataclass(frozen=True)
+class Unbroken:
+    """What a file of tests does without a mutant: its exit status, its seconds, and which of its tests fail by themselves."""
+
+    code: int | None
+    seconds: float
+    failing: tuple[str, ...]
+
+    @property
+    def asked(self) -> bool:
+        """Not one that is too slow, cannot be imported or has no test in it."""
+        return self.code in (PASSED, SOME_FAILED)
+
+
+def unbroken(tree: Path, test: str, limit: float, stop: threading.Event) -> Unbroken:
+    code, seconds, told = run(tree, [test], limit, stop)
+    return Unbroken(code, seconds, tuple(FAILED.findall(told)))
+
+
+def tried(tree: Path, mutant: Mutant, whole: dict[str, Unbroken], limit: float, stop: threading.Event) -> str | None:
+    """What the tests say to a mutant, None where they were stopped before.
+
+    One that takes three times as long as the whole code, and half a minute, hangs, as does one past the limit: noticed.
+    """
+    path, asked, source = tree / mutant.file, False, (tree / mutant.file).read_bytes()
     for names in targets(tree, mutant.file):
-        code, seconds = unbroken(names)
-        if code == 0:  # tests that fail by themselves, or take too long, would notice anything
-            asked += 1
-            path.write_bytes(mutant.applied(source))
-            code, _ = run(tree, names, 3 * seconds + 30)
-            path.write_bytes(source)
-            if code != 0:
-                return NOTICED
+        tests = sorted((name for name in names if name in whole), key=lambda name: whole[name].seconds)
+        if not tests:
+            continue
+        asked, seconds = True, sum(whole[name].seconds for name in tests)
+        without = [f"--deselect={test}" for name in tests for test in whole[name].failing]
+        path.write_bytes(mutant.applied(source))
+        code, _, _ = run(tree, ["-x", *without, *tests], min(limit, 3 * seconds + 30), stop)
+        path.write_bytes(source)
+        if code != PASSED:
+            return None if stop.is_set() else NOTICED
     return SURVIVED if asked else "no test within the limit"
+
+
+def spread(trees: list[Path], function: Callable, items: Iterable, stop: threading.Event) -> Iterator[tuple]:
+    """Each item with what the function makes of a tree and it, as soon as it is there; in each tree one at a time."""
+    free: queue.SimpleQueue[Path] = queue.SimpleQueue()
+
+    def one(item):
+        tree = free.get()
+        try:
+            return item, function(tree, item)
+        finally:
+            free.put(tree)
+
+    for tree in trees:
+        free.put(tree)
+    with ThreadPoolExecutor(len(trees)) as pool:
+        try:
+            yield from (done.result() for done in as_completed([pool.submit(one, item) for item in items]))
+        except BaseException:
+            stop.set()  # the others are not waited for
+            raise
 
 
 def known(rows: Path) -> Iterator[tuple[Mutant, str]]:
@@ -170,29 +254,60 @@ def known(rows: Path) -> Iterator[tuple[Mutant, str]]:
             yield Mutant(**row["mutant"]), row["result"]
 
 
-def main(argv: list[str] | None = None, root: Path = ROOT, rows: Path = ROOT / "_build/mutants.jsonl") -> None:
+def main(argv: list[str] | None = None, root: Path = ROOT) -> None:
     parser = argparse.ArgumentParser(description="Change the package at random places, and see whether its tests notice.")
     parser.add_argument("--count", type=int, default=200, help="how many mutants")
     parser.add_argument("--seed", type=int, default=1, help="which ones")
     parser.add_argument("--package", default="foldnet", help="a package, a part of it or a file")
-    parser.add_argument("--limit", type=float, default=300, help="seconds: tests that take longer without a mutant are not asked")
+    parser.add_argument("--jobs", type=int, default=2, help="how many at once, each in its own copy of the tree")
+    parser.add_argument(
+        "--limit", type=float, default=300, help="seconds: a test that takes longer without a mutant is not asked"
+    )
+    parser.add_argument("--within", type=float, default=threading.TIMEOUT_MAX, help="seconds after which the whole stops")
+    parser.add_argument("--rows", type=Path, default=ROOT / "_build/mutants.jsonl", help="where results are, and go")
     parser.add_argument("--again", action="store_true", help="try those once more that survived")
     arguments = parser.parse_args(argv)
     chosen = drawn(root, arguments.package, arguments.count, arguments.seed)
-    results = {m: result for m, result in known(rows) if m in chosen and (result == NOTICED or not arguments.again)}
-    rows.parent.mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory() as folder, rows.open("a", encoding="utf-8") as out:
-        tree = Path(folder) / "tree"
-        out.write("\n")  # a row that was cut off ends here
-        shutil.copytree(root, tree, ignore=shutil.ignore_patterns(*HEAVY), symlinks=True)
-        unbroken = functools.cache(lambda names: run(tree, names, arguments.limit))
-        for mutant in (m for m in chosen if m not in results):
-            results[mutant] = tried(tree, mutant, unbroken)
-            out.write(json.dumps({"mutant": asdict(mutant), "result": results[mutant]}) + "\n")
-            out.flush()
-            print(f"{len(results)}/{len(chosen)} {results[mutant]} {mutant}", flush=True)
+    results = {m: result for m, result in known(arguments.rows) if m in chosen and (result == NOTICED or not arguments.again)}
+    results |= dict.fromkeys(equivalent(root, chosen), EQUIVALENT)
+    ahead, stop = [m for m in chosen if m not in results], threading.Event()
+    at_the_end = threading.Timer(arguments.within, stop.set)
+    at_the_end.daemon = True
+    at_the_end.start()
+    arguments.rows.parent.mkdir(exist_ok=True, parents=True)
+    try:
+        with tempfile.TemporaryDirectory() as folder, arguments.rows.open("a", encoding="utf-8") as out:
+            out.write("\n")  # a row that was cut off ends here
+            for mutant, result in _results(root, Path(folder), ahead, arguments, stop):
+                results[mutant] = result
+                out.write(json.dumps({"mutant": asdict(mutant), "result": result}) + "\n")
+                out.flush()
+                print(f"{len(results)}/{len(chosen)} {result} {mutant}", flush=True)
+    finally:
+        stop.set()
+        at_the_end.cancel()
     print(*(f"{SURVIVED} {mutant}" for mutant in results if results[mutant] == SURVIVED), sep="\n")
     print(", ".join(f"{many} {result}" for result, many in Counter(results.values()).most_common()))
+
+
+def _results(root: Path, folder: Path, ahead: list[Mutant], asked: argparse.Namespace, stop: threading.Event) -> Iterator[tuple]:
+    """Each mutant that was tried with its result. First the tests run without one, in one copy: it keeps the compiled kernels."""
+    first, others = folder / "0", [folder / str(job) for job in range(1, asked.jobs)]
+    shutil.copytree(root, first, ignore=shutil.ignore_patterns(*HEAVY), symlinks=True)
+    tests = sorted({test for mutant in ahead for names in targets(root, mutant.file) for test in names})
+    alone, whole = functools.partial(unbroken, limit=asked.limit, stop=stop), {}
+    for test, found in spread([first] * asked.jobs, alone, tests, stop):
+        if found.asked:
+            whole[test] = found
+        if not found.asked or found.failing:
+            said = " ".join(found.failing) if found.asked else f"{test}, {found.seconds:.0f} s, exit status {found.code}"
+            print(f"not asked: {said}", flush=True)
+    if stop.is_set():
+        return  # what was stopped has said nothing
+    for tree in others:
+        shutil.copytree(first, tree, symlinks=True)
+    ask = functools.partial(tried, whole=whole, limit=asked.limit, stop=stop)
+    yield from ((mutant, result) for mutant, result in spread([first, *others], ask, ahead, stop) if result is not None)
 
 
 if __name__ == "__main__":

@@ -12,11 +12,10 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from math import comb
 
 import numpy as np
 
-from .functions import corners, input_count, symmetries, total_influence, truth_table
+from .functions import corners, input_count, symmetries, truth_table
 from .orderings import MOST_ORDERED, corner_orders, ordering_weights
 
 
@@ -56,7 +55,7 @@ def swaps(f, n: int | None = None, threads: int | None = None) -> np.ndarray | i
 
     f: a function or a batch, as `truth_table` takes it.
     n: the number of inputs, needed where f is a number.
-    threads: how many threads share the work; by default those of numba.
+    threads: how many threads share the work; by default those of torch, and no more than numba's.
     """
     t = truth_table(f, n)
     n = input_count(t)
@@ -76,7 +75,9 @@ def count_best_orders(f, n: int | None = None, threads: int | None = None) -> tu
     """The swaps value of a function of at most five inputs, or of a batch, and along how many orders it is attained, `(*batch,)`.
 
     The orders are those of all projections without ties, an order and its reverse counted once: 990,720 for five inputs. A
-    projection with ties that attains the value lies at the border of some that are counted. `threads` as in `swaps`.
+    projection with ties that attains the value lies at the border of some that are counted.
+
+    f, n, threads: as in `swaps`.
     """
     t = truth_table(f, n)
     n = input_count(t)
@@ -118,15 +119,14 @@ def fewest_changes(tables: np.ndarray, maps: np.ndarray, order: np.ndarray, thre
     tables: truth tables, `(k, 2**n)`.
     maps: maps of the corners that are applied to each order, such as rows of `symmetries(n)`.
     order: orders of the corners, such as rows of `corner_orders(n)`.
-    threads: how many threads share the work; by default those of numba.
+    threads: how many threads share the work; by default those of torch, and no more than numba's.
     """
     return _walked(tables, maps, order, threads, False)[0]
 
 
 def _walked(tables: np.ndarray, maps: np.ndarray, order: np.ndarray, threads: int | None, counting: bool):
     """The fewest changes, and how many orders and maps have so few, where they are counted: `(k,)` each."""
-    import numba
-
+    from .._compiled import most_threads
     from . import _swaps_kernel as kernel
 
     depth, point = kernel.prefix_tree(order)
@@ -137,7 +137,7 @@ def _walked(tables: np.ndarray, maps: np.ndarray, order: np.ndarray, threads: in
     blocks = bits.view("<u8").reshape(size, -1, kernel.WORDS)
     work = [np.ascontiguousarray(blocks[:, b]).ravel() for b in range(blocks.shape[1])]
     maps = np.array(maps, order="C")  # a copy: numba would compile the kernel once more for an array that is locked
-    with ThreadPoolExecutor(threads or numba.config.NUMBA_NUM_THREADS) as pool:  # ty: ignore[missing-attribute]
+    with ThreadPoolExecutor(threads or most_threads()) as pool:
         found = list(pool.map(lambda block: kernel.fewest_changes(block, maps, depth, point, counting), work))
     best, totals = zip(*found)
     digits = np.stack(best).reshape(-1, kernel.DIGITS, kernel.WORDS).swapaxes(0, 1).reshape(kernel.DIGITS, -1)
@@ -168,21 +168,8 @@ def swaps_at_most(f, n: int | None = None, projections: int = 10_000, seed: int 
     return best
 
 
-def swaps_at_least(f, n: int | None = None) -> np.ndarray | int:
-    """A lower bound on the swaps value for any n, `(*batch,)`: total influence over that of the majority, rounded up.
-
-    Each cut of the line is a threshold function, and none has more influence than the majority.
-    """
-    t = truth_table(f, n)
-    n = input_count(t)
-    majority = n * comb(n - 1, (n - 1) // 2) / 2 ** (n - 1)
-    found = np.ceil(total_influence(t) / majority - 1e-12).astype(np.int64)
-    return int(found) if t.ndim == 1 else found
-
-
 def _check_exact(n: int) -> None:
     if n > MOST_ORDERED:
         raise ValueError(
-            f"swaps values are exact for at most {MOST_ORDERED} inputs; got {n}: "
-            "swaps_at_most and swaps_at_least give bounds for more"
+            f"swaps values are exact for at most {MOST_ORDERED} inputs; got {n}: swaps_at_most gives a bound for more"
         )

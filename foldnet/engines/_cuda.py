@@ -22,6 +22,7 @@ from ..training.losses import divisor
 from ..training.problem import Problem
 from ._cuda_plan import Plan, bits, plan_for
 from ._nvrtc import kernel
+from ._torch_engine import InTensors
 
 POINTERS = ("theta", "first", "second", "x", "y", "rate", "pace", "order", "who", "loss", "history", "stop")
 LONGS = ("networks", "x_step", "x_own", "y_step", "y_own")
@@ -40,7 +41,7 @@ class Task(ctypes.Structure):
     )
 
 
-class CudaEngine:
+class CudaEngine(InTensors):
     """Each network in the registers of one lane, or of a few lanes with its weights in shared memory, as the plan says."""
 
     name = "cuda"
@@ -96,18 +97,6 @@ class CudaEngine:
     def running(self) -> bool:
         """Whether any network is still being trained."""
         return bool((self.stop < 0).any())
-
-    def losses(self) -> Tensor:
-        """What the last look saw, `(B,)`: for a frozen network its loss."""
-        return self.loss
-
-    def vector(self) -> Tensor:
-        """The parameters now, `(B, P)`."""
-        return self.theta.clone()
-
-    def stops(self) -> Tensor:
-        """The epoch at which each network was frozen, -1 for those that never were, `(B,)`."""
-        return self.stop
 
     # ---- what the kernel reads -------------------------------------------------------------------------------------
 

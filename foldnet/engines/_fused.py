@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 
-import numba
 import numpy as np
 import torch
 from torch import Tensor
 
+from .._compiled import most_threads
 from ..training.losses import divisor
 from ..training.problem import IN_KERNELS, Problem
 from ._fused_kernel import LANES, POINTS, train_blocks
@@ -59,7 +59,7 @@ class FusedEngine:
                 train_batches(blocks, *self.shape, *own, self.goal, self.kind, when, batches)
 
         # threads of our own: numba's pool ends the process when it meets a fork or, in some builds, a second calling thread
-        threads = min(torch.get_num_threads(), numba.config.NUMBA_NUM_THREADS)  # ty: ignore[missing-attribute]
+        threads = most_threads()
         running = np.flatnonzero(self.rate.any(axis=1))
         with ThreadPoolExecutor(threads) as pool:
             # a few portions for each thread, because blocks whose networks have stopped are done early

@@ -23,7 +23,27 @@ from ..training.problem import Problem
 BATCHES_CAPTURED = 64
 
 
-class TorchEngine:
+class InTensors:
+    """An engine that keeps what the driver asks for in tensors of its own."""
+
+    theta: Tensor
+    loss: Tensor
+    stop: Tensor
+
+    def losses(self) -> Tensor:
+        """What the last look saw, `(B,)`: for a frozen network its loss."""
+        return self.loss
+
+    def vector(self) -> Tensor:
+        """The parameters now, `(B, P)`."""
+        return self.theta.clone()
+
+    def stops(self) -> Tensor:
+        """The epoch at which each network was frozen, -1 for those that never were, `(B,)`."""
+        return self.stop
+
+
+class TorchEngine(InTensors):
     """All networks in one flat tensor `(B, P)`, with a gradient that is written out.
 
     One epoch looks first (the full-data loss, who stops) and then steps. On a GPU the epoch is captured once as a CUDA graph and
@@ -62,18 +82,6 @@ class TorchEngine:
     def running(self) -> bool:
         """Whether any network is still being trained."""
         return not self.frozen.all()
-
-    def losses(self) -> Tensor:
-        """What the last look saw, `(B,)`: for a frozen network its loss."""
-        return self.loss
-
-    def vector(self) -> Tensor:
-        """The parameters now, `(B, P)`."""
-        return self.theta.clone()
-
-    def stops(self) -> Tensor:
-        """The epoch at which each network was frozen, -1 for those that never were, `(B,)`."""
-        return self.stop
 
     # ---- one epoch -------------------------------------------------------------------------------------------------
 

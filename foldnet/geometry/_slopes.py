@@ -6,12 +6,12 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 
-import numba
 import numpy as np
 import torch
 from torch import Tensor
 from torch.nn.functional import conv2d
 
+from .._compiled import most_threads
 from ..nets import ReLUNet
 from . import _slope_kernel as kernel
 from .convnet import ConvNet
@@ -23,7 +23,7 @@ PORTION = 16  # images whose convolutions are made together
 def shared(work: Callable[[int, int], None], count: int, portion: int) -> None:
     """`work(first, last)` for portions of so many images, in threads of our own: numba's pool ends a process that has forked."""
     ends = [*range(0, count, portion), count]
-    threads = min(torch.get_num_threads(), numba.config.NUMBA_NUM_THREADS, len(ends) - 1)  # ty: ignore[missing-attribute]
+    threads = min(most_threads(), len(ends) - 1)
     if threads < 2:
         for first, last in pairwise(ends):
             work(first, last)
@@ -124,5 +124,4 @@ def of_hidden_layer(net: ReLUNet, x: Tensor, slopes: Tensor) -> None:
         lists = neuron * TILE, (neuron + neurons * (who < 0)) * outputs, weights, places, factors, root
         kernel.along(rows, lanes, order, parent, start, *lists, slopes[begin:end].numpy(), TILES)
 
-    threads = min(torch.get_num_threads(), numba.config.NUMBA_NUM_THREADS)  # ty: ignore[missing-attribute]
-    shared(work, len(x), min(FOREST, -(-len(x) // threads)))
+    shared(work, len(x), min(FOREST, -(-len(x) // most_threads())))

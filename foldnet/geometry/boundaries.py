@@ -97,7 +97,6 @@ def kinks(nets, unit: int = -1, reach: float = 10.0) -> Kinks:
     row, rest = w[:, unit], w[:, others]
     length = row.norm(dim=-1, keepdim=True)
     alive = (length.squeeze(-1) > 0) & (pull[:, unit] != 0)
-    length = length.where(length > 0, 1.0)
     foot, way = -b[:, [unit]] * row / length**2, torch.stack([-row[:, 1], row[:, 0]], -1) / length
     height = (rest @ foot.unsqueeze(-1)).squeeze(-1) + b[:, others]
     cross = (-height / (rest @ way.unsqueeze(-1)).squeeze(-1)).nan_to_num(reach).clamp(-reach, reach)

@@ -163,7 +163,13 @@ class ConvNet:
         cls, channels: Sequence[int], outputs: int = 10, input_shape=(3, 32, 32), relu_first: bool = False, batch=(),
         seed: int = 0, dtype=torch.float64,
     ) -> ConvNet:  # fmt: skip
-        """Random networks, uniform on +-1/sqrt(fan-in) as torch starts them; the same on every machine for one seed and dtype."""
+        """Random networks, uniform on +-1/sqrt(fan-in) as torch starts them; the same on every machine for one seed and dtype.
+
+        channels: how many each convolution makes, in their order.
+        outputs, input_shape: how many classes, and (channels, height, width) of an image.
+        relu_first: whether each ReLU comes before its pooling.
+        batch, dtype: as in `ReLUNet.random`.
+        """
         batch, rng = (batch,) if isinstance(batch, int) else tuple(batch), np.random.default_rng(seed)
         (before, *sides), parts = input_shape, []
         for shape in [(c, SIDE, SIDE) for c in channels] + [(outputs, *(s >> len(channels) for s in sides))]:

@@ -52,9 +52,10 @@ def draw(c: Complex, ax, faces="pattern", layers: bool = True, boundary: bool = 
 
 
 def zero_set(c: Complex, layer: int, neuron: int | None = None) -> list[np.ndarray]:
-    """The zero set of a layer, or of one neuron, in the window of the complex c, as polylines `(k, 2)`.
+    """The zero set of a layer, or of one neuron, in the window of a complex, as polylines `(k, 2)`.
 
-    `layer` and `neuron` count from 0; without a neuron it is the whole layer's. A line drawn by two is the first one's.
+    c: what `regions` gives.
+    layer, neuron: they count from 0; without a neuron it is the whole layer's. A line drawn by two is the first one's.
     """
     mine = (c.layer == layer) if neuron is None else (c.layer == layer) & (c.neuron == neuron)
     return [c.vertices[chain] for chain in chains(c.edges[mine])]

@@ -41,11 +41,6 @@ class Piece:
         """The vector y of eq. 5.25."""
         return [row[-1] for row in self.maps]
 
-    @property
-    def polytope(self) -> tuple[list[list[Fraction]], list[Fraction]]:
-        """Q and p with Q x <= p, as eq. 5.25 has it."""
-        return [[-a for a in row[:-1]] for row in self.sides], [row[-1] for row in self.sides]
-
     def slack(self, x) -> Fraction | float:
         """The smallest of the sides at a point: above 0 inside the polytope, 0 on its boundary; inf where there is no side."""
         return min((at(row, x) for row in self.sides), default=np.inf)

@@ -42,9 +42,12 @@ class Amplitude:
 def line_search(loss_of: Callable[[Tensor], Tensor], zero: Tensor, least=2.0**-14, most=2.0**10, refine: int = 20) -> Amplitude:
     """The amplitude between 0 and twice `most` with the smallest loss, for each network by itself; the same on every call.
 
-    `loss_of` maps amplitudes `(*batch,)` to losses `(*batch,)`; `zero` are zeros of that shape. First `least`, doubled up to
-    `most`, then a golden section of `refine` steps between half and twice the best of them; the best amplitude ever looked at is
-    returned, 0 among them. (S1-alg-amplitude)
+    loss_of: maps amplitudes `(*batch,)` to losses `(*batch,)`.
+    zero: zeros of that shape.
+    least, most: the first amplitude, which is doubled up to the last.
+    refine: steps of a golden section, then, between half and twice the best of them.
+
+    The best amplitude ever looked at is returned, 0 among them. (S1-alg-amplitude)
     """
     if not 0 < least <= most:
         raise ValueError(f"amplitudes are looked at from least > 0 up to most; got least={least} and most={most}")

@@ -82,10 +82,13 @@ class Update:
 
 
 def best_update(inputs: Tensor, goal: Tensor, moment: SecondMoment | None = None) -> Update:
-    """The change of a layer that reads `inputs` `(*batch, n, in)` which comes closest to `goal` `(*batch, n, out)`.
+    """The change of a layer which comes closest to a goal.
 
-    Least squares, the paper's Proposition 3.1: dW = V_goal B' (B B')^+. (S1-prop-3.1) `moment` is the second moment of the
-    inputs, where it is known already.
+    Least squares, the paper's Proposition 3.1: dW = V_goal B' (B B')^+. (S1-prop-3.1)
+
+    inputs: what the layer reads, `(*batch, n, in)`.
+    goal: how its values should move, `(*batch, n, out)`.
+    moment: the second moment of the inputs, where it is known already.
     """
     moment = moment or SecondMoment.of(inputs)
     n = goal.shape[-2]

@@ -72,5 +72,9 @@ class SmoothNet(Network):
     def random(
         cls, sizes: Sequence[int], batch=(), init: str = "torch", activation: str = "tanh", seed: int = 0, dtype=torch.float64
     ) -> SmoothNet:
-        """Random networks with the weights of `ReLUNet.random` for the same sizes, batch, init, seed and dtype."""
+        """Random networks with the weights of `ReLUNet.random` for the same sizes, batch, init, seed and dtype.
+
+        sizes, batch, init, dtype: as there.
+        activation: a key of `ACTIVATIONS`.
+        """
         return cls(*cls._draw(sizes, batch, init, seed, dtype), activation)

@@ -129,7 +129,11 @@ def shallow(net: ReLUNet) -> tuple[Tensor, Tensor, Tensor, Tensor]:
 
 
 def unshallow(w: Tensor, b: Tensor, v: Tensor, offset: Tensor) -> ReLUNet:
-    """The network with input weights w, biases b, output weights v and this offset: the inverse of `shallow`."""
+    """The network with these parameters: the inverse of `shallow`.
+
+    w, b, v: input weights, biases and output weights, `(*batch, n)`.
+    offset: the output bias, `(*batch,)`.
+    """
     return ReLUNet([w.unsqueeze(-1), v.unsqueeze(-2)], [b, offset.unsqueeze(-1)])
 
 

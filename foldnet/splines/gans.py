@@ -79,7 +79,11 @@ class Games:
 
     @classmethod
     def start(cls, generators: ReLUNet, discriminators: ReLUNet, scaled: Tensor) -> Games:
-        """Games between generators and discriminators `(N,)` of one hidden layer without a leak; RMSprop in those of `scaled`."""
+        """Games between networks of one hidden layer without a leak.
+
+        generators, discriminators: `(N,)` networks each.
+        scaled: which games use RMSprop, `(N,)`.
+        """
         for net in (generators, discriminators):
             if len(net.sizes) != 3 or net.leak or len(net.batch_shape) != 1:
                 raise ValueError(f"a batch (N,) of ReLU networks with one hidden layer and no leak is needed; got {net}")
@@ -216,8 +220,9 @@ class Games:
     ) -> None:
         """On a GPU, for games in the plane: a step for each batch of `data` and `noise`, `(steps, seeds, n, 2)`.
 
-        Game g meets the batches of seed g % seeds, and its noise is multiplied by `scale[g]`. `ridge`, `lr`, `damping`, `guarded`
-        and `decay` are those of `step`.
+        scale: what the noise of each game is multiplied by, `(N,)`.
+        data, noise: game g meets the batches of seed g % seeds.
+        ridge, lr, damping, guarded, decay: those of `step`.
         """
         how = {"lr": lr, "decay": decay, "tiny": TINY, "damping": damping}
         engine.play((*self.state, self.scaled), scale, data, noise, ridge, guarded, how, INNER)

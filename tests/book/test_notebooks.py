@@ -6,10 +6,10 @@ import sys
 from pathlib import Path
 
 import pytest
-import yaml
 
 from foldbook import paths
 from foldbook.ledger import notebooks
+from tests.contents import contents, toc_pages
 from tools import lint
 
 ROOT = paths.repository()
@@ -37,12 +37,12 @@ def test_every_notebook_keeps_the_rules(path, rule):
     assert list(rule(read(path))) == []
 
 
-TOC = lint.contents(yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8")))
+TOC = toc_pages()
 
 
 def test_a_table_of_contents_is_read_to_its_leaves():
     toc = {"root": "a", "parts": [{"caption": "x", "chapters": [{"file": "b", "sections": [{"file": "c"}]}, {"url": "u"}]}]}
-    assert lint.contents(toc) == ["a", "b", "c"]
+    assert contents(toc) == ["a", "b", "c"]
 
 
 def test_no_notebook_escapes_the_table_of_contents():

@@ -14,7 +14,7 @@ import foldnet
 from foldnet import _compiled
 
 PACKAGE = Path(foldnet.__file__).parent
-KERNELS = sorted(p for p in PACKAGE.rglob("*.py") if "_compiled import" in p.read_text(encoding="utf-8"))
+KERNELS = sorted(p for p in PACKAGE.rglob("*.py") if "@compiled" in p.read_text(encoding="utf-8"))
 
 KERNEL = "from .._compiled import compiled\nfrom .{} import {}\n@compiled\ndef {}(x):\n    return {}\n"
 FILES = {

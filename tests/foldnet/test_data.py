@@ -109,3 +109,21 @@ def test_digits_are_split_once_and_for_all():
         174,
         180,
     ]
+
+
+def test_the_last_ten_thousand_photographs_are_the_test_images(tmp_path, monkeypatch):
+    """Five images in one batch and 10,000 in another, each one grey: which is which is said by its label."""
+    labels = np.arange(10_005) % 10
+    records = np.repeat(labels.astype(np.uint8)[:, None], 3073, axis=1)
+    (tmp_path / "cifar10").mkdir()
+    batches = {}
+    for name, part in (("one.bin", records[:5]), ("two.bin", records[5:])):
+        (tmp_path / "cifar10" / name).write_bytes(part.tobytes())
+        batches[name] = hashlib.md5(part.tobytes()).hexdigest()
+    monkeypatch.setattr(data, "CIFAR_BATCHES", batches)
+    monkeypatch.setenv("FOLDNET_DATA", str(tmp_path))
+    found = data.cifar10()
+    assert found.y_train.tolist() == labels[:5].tolist()
+    assert found.y_test.tolist() == labels[5:].tolist()
+    assert (255 * found.x_train[:, 0]).round().tolist() == labels[:5].tolist()
+    assert (255 * found.x_test[:, -1]).round().tolist() == labels[5:].tolist()

@@ -161,3 +161,11 @@ def test_a_wide_figure_of_one_column_is_drawn_again_for_a_phone(monkeypatch):
     assert "<source" not in shown(monkeypatch, fig), "it would be cut off"
     for columns, width in ((2, 6.4), (1, plots.NARROW)):
         assert "<source" not in shown(monkeypatch, plots.subplots(1, columns, figsize=(width, 3))[0])
+
+
+@pytest.mark.parametrize("at", [-0.2, 1.0])
+def test_what_reaches_over_one_edge_of_a_narrow_figure_is_shown_wide_alone(at):
+    fig, _ = plots.subplots(figsize=(5, 2))
+    assert plots._two_widths(fig, "x", "svg").startswith("<picture>")
+    fig.text(at, 0.5, "far out")
+    assert plots._two_widths(fig, "x", "svg").startswith("<img")

@@ -168,10 +168,6 @@ def lack_by_hand(net):
     return (wish - rows @ torch.linalg.lstsq(rows, wish, driver="gelsd").solution).square().sum()
 
 
-def binary(z, y):
-    return torch.nn.functional.binary_cross_entropy_with_logits(z, y, reduction="sum")
-
-
 def by_steps(net, steps, rate):
     """Gradient descent on half the sum of squares."""
     vector = net.vector()

@@ -9,22 +9,11 @@ import sys
 from pathlib import Path
 
 import pytest
-import yaml
+
+from tests.contents import toc_pages
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "book" / "_ext"))
-
-
-def toc_pages() -> list[str]:
-    """Every page of the table of contents, as book/splines/breakpoints."""
-
-    def walk(node):
-        if isinstance(node, dict):
-            yield from (node[key] for key in ("root", "file") if key in node)
-        for child in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
-            yield from walk(child)
-
-    return list(walk(yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))))
 
 
 def pytest_generate_tests(metafunc):

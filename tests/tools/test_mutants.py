@@ -1,6 +1,7 @@
 """Random mutants: what is changed and what is not, and whether tests that notice and tests that do not are told apart."""
 
 import ast
+import tomllib
 
 from tools import mutants
 
@@ -24,10 +25,11 @@ def small(root):
     for folder in ("package/part", "tests/package/part"):
         (root / folder).mkdir(parents=True)
     (root / "pyproject.toml").write_text(
-        '[tool.pytest.ini_options]\npythonpath = ["."]\nmarkers = ["browser", "install", "course"]\n'
+        '[tool.pytest.ini_options]\npythonpath = ["."]\nmarkers = ["browser", "install", "course", "print"]\n'
     )
     (root / "package/part/one.py").write_text("def loud(x):\n    return x + 7\n\n\ndef silent(x):\n    return x * x\n")
-    test = "from package.part.one import loud\n\n\ndef test_loud():\n    assert loud(1) == 8\n"
+    test = "from package.part.one import loud, silent\n\n\ndef test_loud():\n    assert loud(1) == 8\n"
+    test += "\n\ndef test_that_fails_by_itself():\n    assert silent(3) == 3\n"
     (root / "tests/package/part/test_one.py").write_text(test)
     (root / "tests/package/part/test_two.py").write_text("def test_nothing():\n    pass\n")
     return root
@@ -70,14 +72,50 @@ def test_survivors_are_told_a_killed_run_goes_on_and_the_tree_stays(tmp_path, ca
         ("tests/package/part/test_one.py",),
         ("tests/package/part/test_two.py",),
     ]
-    asked = ["--package", "package", "--count", "4", "--limit", "300"]
-    mutants.main(asked, root, rows)
+    asked = ["--package", "package", "--count", "4", "--rows", str(rows)]
+    mutants.main(asked, root)
     told = capsys.readouterr().out
+    assert "not asked: tests/package/part/test_one.py::test_that_fails_by_itself\n" in told
     assert "SURVIVED package/part/one.py:6 x * x -> (x / x)" in told
     assert told.splitlines()[-1] == "3 noticed, 1 SURVIVED"
     whole = rows.read_text()
     rows.write_text(whole[: whole.rindex('"result"')])  # killed in the middle of a row
-    mutants.main(asked, root, rows)
+    mutants.main(asked, root)
     assert capsys.readouterr().out.splitlines()[-1] == "3 noticed, 1 SURVIVED"
     assert len(dict(mutants.known(rows))) == 4
     assert {path: path.read_bytes() for path in root.rglob("*") if path.is_file()} == before
+
+
+def test_many_at_once_say_the_same_and_a_run_stops_in_time(tmp_path, capsys):
+    root, rows = small(tmp_path / "tree"), tmp_path / "rows.jsonl"
+    asked = ["--package", "package", "--count", "4", "--rows", str(rows)]
+    mutants.main([*asked, "--within", "0"], root)
+    assert capsys.readouterr().out.splitlines()[-1] == ""
+    mutants.main([*asked, "--jobs", "3"], root)
+    assert capsys.readouterr().out.splitlines()[-1] == "3 noticed, 1 SURVIVED"
+
+
+def test_what_runs_through_fit_is_asked_of_its_tests():
+    own, others = mutants.targets(mutants.ROOT, "foldnet/engines/_cuda.py")
+    assert own == ("tests/foldnet/engines/test_cuda.py",)
+    assert others == ("tests/foldnet/test_train.py",)
+
+
+def test_what_is_called_equivalent_is_not_tried(tmp_path, capsys):
+    root = small(tmp_path / "tree")
+    (root / "tools").mkdir()
+    same = 'file = "package/part/one.py"\nline = "return x + 7"\nchange = "7 -> (8)"\nwhy = "for the test"\n'
+    (root / "tools/equivalents.toml").write_text(f"[[equivalent]]\n{same}")
+    everything = mutants.drawn(root, "package", 10, 1)
+    assert [m.change for m in mutants.equivalent(root, everything)] == ["7 -> (8)"]
+    seed = next(seed for seed in range(99) if mutants.drawn(root, "package", 1, seed)[0].change == "7 -> (8)")
+    mutants.main(["--package", "package", "--count", "1", "--seed", str(seed), "--rows", str(tmp_path / "rows.jsonl")], root)
+    assert capsys.readouterr().out.splitlines()[-1] == "1 equivalent"
+
+
+def test_each_equivalent_is_a_change_of_the_source_of_today():
+    named = tomllib.loads((mutants.ROOT / "tools/equivalents.toml").read_text(encoding="utf-8")).get("equivalent", [])
+    for each in named:
+        found = mutants.equivalent(mutants.ROOT, mutants.mutants_of(mutants.ROOT, each["file"]))
+        assert any(each["change"] == m.change for m in found), each
+        assert each["why"]

@@ -87,3 +87,15 @@ def test_wrong_sizes_are_sentences():
     ):
         with pytest.raises(ValueError, match=words):
             call()
+
+
+def test_a_free_part_of_one_column_has_one_coefficient():
+    """Descent from 0 with a free constant: the fit is exact, and the outer weights are the smallest that do it."""
+    x = torch.linspace(-1, 1, 5, dtype=torch.float64)
+    features, y = (x[:, None] - torch.linspace(-2, 1, 12, dtype=torch.float64)).clamp(min=0), x.square() + 3
+    free = torch.ones(5, 1, dtype=torch.float64)
+    mu, constant = beyond.descend(features, y, free, steps=60_000)
+    assert constant.shape == (1,)
+    torch.testing.assert_close(features @ mu + free @ constant, y, atol=1e-6, rtol=0)
+    middle = lambda a: a - a.mean(0)  # noqa: E731
+    torch.testing.assert_close(mu, torch.linalg.pinv(middle(features)) @ middle(y), atol=1e-5, rtol=0)

@@ -6,7 +6,7 @@ import scipy.stats
 import torch
 
 from foldbook.chapters import comparison as compare
-from foldnet.geometry.comparison import coefficients
+from foldnet.geometry.comparison import coefficients, values
 from foldnet.geometry.convnet import ConvNet
 from foldnet.nets import ReLUNet
 
@@ -45,3 +45,12 @@ def test_cross_entropies_are_their_formula():
     assert float(found[0, 1]) == pytest.approx(-(p * np.log(q)).sum(1).mean())
     assert float(found[0, 0]) == pytest.approx(scipy.stats.entropy(p, axis=1).mean())
     assert bool((found >= found.diagonal()[:, None] - 1e-12).all())  # Gibbs
+
+
+def test_a_one_stands_behind_each_point():
+    """So that a row of coefficients times a point is the value of an affine map there, its constant included."""
+    x = torch.tensor([[2.0, 3.0], [5.0, 7.0]])
+    rows = torch.tensor([[1.0, 10.0, 100.0], [1.0, 10.0, 200.0]])
+    assert compare.with_one(x).tolist() == [[2.0, 3.0, 1.0], [5.0, 7.0, 1.0]]
+    assert compare.with_one(x.expand(4, 2, 2)).shape == (4, 2, 3)
+    assert (rows * compare.with_one(x)).sum(-1).tolist() == values(rows, x).tolist() == [132.0, 275.0]

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from foldbook.chapters import race
 from foldbook.chapters.race import BIAS, CHANGE, LATER, NOISE, mean_loss
+from foldnet.growth.neurons import optimal_neurons
 from foldnet.nets import ReLUNet
 
 METHODS = race.METHODS | LATER
@@ -244,3 +245,34 @@ def test_bad_input_is_a_sentence():
         race.gradmax(nets, x, y, 1, generators(3))
     with pytest.raises(ValueError, match="one hidden layer"):
         race.random(nets[0], x[0], y[0], 1, generators(1))
+
+
+def test_only_the_folded_instance_is_left_out_and_none_that_shares_a_coordinate_with_it():
+    corners = torch.tensor([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]], dtype=torch.float64)
+    nets = ReLUNet([torch.zeros(1, 1, 2), torch.zeros(1, 2, 1)], [torch.zeros(1, 1), torch.tensor([[1.0, 0.0]])]).to(
+        torch.float64
+    )
+    y = torch.tensor([[0.0, 1.0]], dtype=torch.float64).expand(4, 2)  # the networks say class 0 everywhere
+    found = race.folds(nets, corners[None], y[None], 4, [np.random.default_rng(0)])
+    assert found.incoming.shape == (1, 4, 2)
+    assert found.incoming.isfinite().all()
+
+
+@pytest.mark.parametrize("incoming", [[1.0, 0.0], [0.0, 1.0]])
+def test_a_neuron_that_reads_one_input_and_feeds_one_output_is_kept(monkeypatch, incoming):
+    """It is of use though some of its weights are 0: no random one takes its place."""
+    nets = ReLUNet.random((2, 3, 2), batch=1, seed=0)
+    draw = torch.Generator().manual_seed(0)
+    x = torch.randn(1, 40, 2, generator=draw, dtype=torch.float64)
+    y = torch.nn.functional.one_hot((x.sum(-1) > 0).long(), 2).double()
+
+    def bare(*given, **named):
+        new = optimal_neurons(*given, **named)
+        row = torch.tensor([[incoming]], dtype=torch.float64)
+        column = torch.tensor([[[0.0], [1.0]]], dtype=torch.float64)  # raises the logit of class 1 where it is awake
+        return type(new)(row, torch.zeros_like(row[..., 0]), column, new.singular_values, new.rank, new.gain, new.update)
+
+    monkeypatch.setattr(race, "optimal_neurons", bare)
+    found = race.optimal(nets, x, y, 1, [np.random.default_rng(0)])
+    assert (found.incoming != 0).tolist() == [[[v != 0 for v in incoming]]]
+    assert (found.outgoing != 0).tolist() == [[[False], [True]]]

@@ -5,7 +5,10 @@ import dataclasses
 import numpy as np
 import pytest
 
+from foldnet.boolean import functions as F
+from foldnet.boolean.exact import ExactNet
 from foldnet.boolean.perceptron import Separation, find_separation
+from foldnet.boolean.swaps import class_changes, swaps_at_most
 
 
 def test_a_separation_is_true_where_there_are_weights():
@@ -26,3 +29,17 @@ def test_samples_without_features_are_all_positive_or_not_separable():
 def test_samples_that_are_all_positive_need_no_weights():
     assert find_separation([[1, 0], [0, 1], [-1, -1]], [1, 1, 1])
     assert find_separation([[1, 0], [0, 1], [-1, -1]], [1, 1, 1], strict=True).balance == (1, 1, 1)
+
+
+@pytest.mark.parametrize(("weights", "biases"), [([], []), ([[[1]]], []), ([], [[1]])])
+def test_a_network_without_layers_or_with_too_few_biases_is_refused(weights, biases):
+    with pytest.raises(ValueError, match="as many bias vectors as weight matrices, and at least one"):
+        ExactNet(weights, biases)
+
+
+@pytest.mark.parametrize("projections", [1, 2])
+def test_a_bound_looks_at_as_many_projections_as_it_is_asked_for(projections):
+    drawn = np.random.default_rng(5).normal(size=(projections, 5))
+    t = F.parity(5) ^ (np.arange(32) % 3 == 0)
+    changes = class_changes(t, drawn)
+    assert swaps_at_most(t, projections=projections, seed=5) == changes.min() < 31

@@ -104,9 +104,9 @@ def test_pieces_in_three_dimensions_and_their_bits():
         x = piece.middle()
         assert tuple(net.pattern(x[None])[0].tolist()) == piece.pattern
         assert torch.allclose(net.jacobian(x[None])[0], torch.tensor(np.array(piece.jacobian, dtype=float)))
-        q, p = (np.array(part, dtype=float) for part in piece.polytope)
-        assert (q @ x <= p).all()
-        assert float(piece.slack(x)) == pytest.approx((p - q @ x).min())
+        sides = np.array(piece.sides, dtype=float)
+        assert (sides @ [*x, 1] >= 0).all()
+        assert float(piece.slack(x)) == pytest.approx((sides @ [*x, 1]).min())
         assert linear_map(net, piece.pattern) == piece
         assert np.allclose(net(x[None])[0], np.array(piece.jacobian, float) @ x + np.array(piece.constant, float))
     assert len({p.pattern for p in found}) == len(found)

@@ -141,8 +141,7 @@ def test_the_kernel_for_many_images_at_ties_and_in_threads(monkeypatch):
     alone = jacobian(net, x)
     from foldnet.geometry import _slopes
 
-    monkeypatch.setattr(_slopes.numba.config, "NUMBA_NUM_THREADS", 3)
-    monkeypatch.setattr(torch, "get_num_threads", lambda: 3)
+    monkeypatch.setattr(_slopes, "most_threads", lambda: 3)
     assert torch.equal(jacobian(net, x), alone)
 
 
