@@ -34,7 +34,8 @@ class explore:
 
     `choices` maps each argument of `draw` to the values it takes: numbers become a slider, texts and a mere two numbers a menu.
     `alt` describes a frame and may name the choices, as in `"a network with {width} neurons"`; where frames have little in common
-    it is a function of them. `labels` renames controls, `start` sets where they begin.
+    it is a function of them. `labels` renames controls, `start` sets where they begin; `title` and `about` are its name and small
+    print, as a live figure has them.
     """
 
     def __init__(
@@ -45,6 +46,8 @@ class explore:
         fmt: str = "svg",
         labels: dict | None = None,
         start: dict | None = None,
+        title: str = "",
+        about: str = "",
         **choices,
     ):
         self.draw, self.alt, self.fmt = draw, alt, fmt
@@ -68,6 +71,7 @@ class explore:
         texts = [[_text(v) for v in values] for values in self.choices.values()]
         data = json.dumps({"labels": texts, "index": index, "frames": list(frames)}).replace("</", "<\\/")
         self.html = _page(
+            words="".join(f'<p class="explore-{k}">{html.escape(v)}</p>' for k, v in (("title", title), ("about", about)) if v),
             uid=hashlib.sha1(data.encode()).hexdigest()[:12],
             data=data,
             first=list(frames)[index[combinations.index(tuple(self.start.values()))]],

@@ -55,19 +55,51 @@ export function attach(figure, { model, el }) {
   };
 }
 
+/** The linked figures of this page, whichever script brought them: each with its state and how to draw it anew. @type {Record<string, { state: any, first: any, draw: () => void, deaf: boolean }[]>} */
+const linked = (globalThis.foldnetLinked ??= {});
+
+/** A stand-in that tells the others of its name what has changed in it, once a frame: they begin anew with that. @param {typeof linked[string][number]} me @param {typeof linked[string]} all */
+function shared(me, all) {
+  let news = {};
+  const tell = () => {
+    for (const other of all) if (other !== me && Object.keys(news).some((key) => differs(other.state[key], news[key]))) again(other, news);
+    news = {};
+  };
+  return { ...standIn(me.state),
+    set(key, value) {
+      if (!me.deaf && differs(me.state[key], value)) news[key] = value;
+      me.state[key] = value;
+    },
+    save_changes() {
+      if (Object.keys(news).length) requestAnimationFrame(tell);
+    } };
+}
+const differs = (a, b) => JSON.stringify(a) !== JSON.stringify(b);
+function again(one, changes) {
+  Object.assign(one.state, structuredClone(changes));
+  one.deaf = true; // what it does of itself is no news
+  one.draw();
+  one.deaf = false;
+}
+
 /** @param {string} name @param {Figure} figure */
 export function mount(name, figure) {
   document.querySelectorAll(`[data-live="${name}"]:not([data-ready])`).forEach((/** @type {HTMLElement} */ host) => {
     const number = numberOf(host, name); // the address says of which one it speaks
     host.dataset.ready = "1";
     const given = host.querySelector('script[type="application/json"]');
+    const group = host.dataset.linked === undefined ? null : (linked[`${name} ${host.dataset.linked}`] ??= []), me = { state: {}, first: {}, draw: () => {}, deaf: true };
     let remove = () => {};
     const begin = (asked) => {
-      remove();
       const state = { ...structuredClone(figure.defaults), ...(given ? JSON.parse(given.textContent) : {}), ...asked };
       Object.assign(host, { foldnetState: state }); // a question of the page may ask for it
+      Object.assign(me, { state, first: structuredClone(state) });
+      me.draw = () => {
+        remove();
+        remove = figure.render({ model: group ? shared(me, group) : standIn(state), el: host });
+      };
       try {
-        remove = figure.render({ model: standIn(state), el: host });
+        me.draw();
       } catch (error) {
         if (!asked) throw error;
         return begin(null); // a state that no figure wrote: as if there were none
@@ -79,6 +111,10 @@ export function mount(name, figure) {
       const asked = fromAddress(name, figure.defaults, number); // a link that was put into the address of the open page
       if (asked) begin(asked);
     });
+    if (!group) return;
+    group.push(me);
+    me.deaf = false;
+    Object.assign(host, { foldnetReset: () => group.forEach((one) => again(one, one.first)) });
   });
   (globalThis.foldnetLive ??= {})[name] = (view) => attach(figure, view);
 }

@@ -104,6 +104,30 @@ if (location.protocol === "file:") DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = f
   });
 })();
 
+// A figure of stored frames can fill the screen, as a live figure does: the browser's, or else the window.
+addEventListener("DOMContentLoaded", function () {
+  document.querySelectorAll("article .explore").forEach(function (figure) {
+    var foot = document.createElement("div"), button = document.createElement("button");
+    function show(full) {
+      figure.classList.toggle("full", full);
+      button.textContent = full ? "Leave full screen" : "Full screen";
+    }
+    foot.className = "explore-whole";
+    button.type = "button";
+    function turn(full) {
+      if (full && figure.requestFullscreen) figure.requestFullscreen().catch(function () {});
+      if (!full && document.fullscreenElement) document.exitFullscreen();
+      show(full);
+    }
+    button.addEventListener("click", function () { turn(!figure.classList.contains("full")); });
+    figure.addEventListener("fullscreenchange", function () { if (!document.fullscreenElement) show(false); });
+    figure.addEventListener("keydown", function (event) { if (event.key === "Escape") turn(false); });
+    show(false);
+    foot.append(button);
+    figure.append(foot);
+  });
+});
+
 // What stands right behind a guess may tell its answer: the rest of the section waits until the guess is made or passed over. Who
 // searches the page or comes by a link finds all of it, and paper has it. The opening goes on at once: what is told there comes later.
 addEventListener("DOMContentLoaded", function () {

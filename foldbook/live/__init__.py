@@ -29,7 +29,7 @@ BUNDLES = Path(__file__).parent / "bundles"
 
 # JupyterLab's command mode eats the arrow keys unless the focused element, here the figure's host, carries the attribute.
 _HOST = (
-    '<div data-live="{name}" data-live-hash="{hash}" data-lm-suppress-shortcuts="true"{small}>{still}'
+    '<div data-live="{name}" data-live-hash="{hash}" data-lm-suppress-shortcuts="true"{words}>{still}'
     '<script type="application/json">{state}</script>\n<script data-live-script="{name}">{script}</script></div>'
 )
 _PAGE = (
@@ -59,16 +59,18 @@ class live:
 
     What `state` leaves out is as the figure begins by itself. In a notebook the object shows itself; `html` is what it shows,
     `page()` a whole page that stands alone, to be put into an iframe or on a disk. A `small` one has neither name nor foot and
-    can stand on a page any number of times, beside the sentence that speaks of its state.
+    can stand on a page any number of times, beside the sentence that speaks of its state. `title` and `about` are a page's own
+    name and small print for it. What a hand changes in one of several `linked` by the same name changes in all of them.
     """
 
-    def __init__(self, name: str, small: bool = False, **state):
+    def __init__(self, name: str, small: bool = False, title: str = "", about: str = "", linked: str = "", **state):
         from .stills import STILLS
 
         if name not in figures():
             raise ValueError(f"live figures are {', '.join(figures())}; got {name!r}")
         self.name, self.small = name, small
-        self.title, self.hash = figures()[name]["title"], figures()[name]["hash"]
+        self.title, self.hash = title or figures()[name]["title"], figures()[name]["hash"]
+        words = {"small": "1" * small, "title": title, "about": about, "linked": linked}
         self.given = {key: _plain(value) for key, value in state.items()}
         _fits(name, self.given, figures()[name]["defaults"])
         begin, draw = STILLS[name]
@@ -77,7 +79,7 @@ class live:
         self.html = _HOST.format(
             name=name,
             hash=self.hash,
-            small=' data-small="1"' if small else "",
+            words="".join(f' data-{key}="{html.escape(value)}"' for key, value in words.items() if value),
             still=self.still,
             script=script(name),
             state=json.dumps(self.state).replace("</", "<\\/"),

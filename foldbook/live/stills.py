@@ -28,7 +28,7 @@ from foldnet.splines.initialization import breakpoint_grid
 from foldnet.splines.smoothing import minimum_norm
 from foldnet.train import fit
 
-from .stills_boolean import NOTE, begin_pruning, draw_perceptron, draw_pruning
+from .stills_boolean import NOTE, begin_pruning, draw_perceptron, draw_pruning, square
 from .stills_images import draw_comparison, draw_images, draw_mnist, draw_sensitivity
 from .stills_plane import draw_corner, draw_race, draw_shore
 from .stills_splines import draw_beyond, draw_ends, draw_gans
@@ -141,6 +141,9 @@ def draw_landscape(state: dict) -> str:
 
 
 def draw_optima(state: dict) -> str:
+    """`w`, `b`, `o`, `c` on a line; with `data="plane"` the nine numbers of `plane`, w11, w12, w21, w22, b1, b2, o1, o2, c."""
+    if state["data"] == "plane":
+        return square(state["plane"])
     f = spline(_line_network(state["w"], state["b"], state["o"], state["c"]))
     alt = "The three points of XOR on a line, (-1, -1), (0, 1) and (1, -1), and the curve of two untrained neurons."
     return _curve(state, 2.0, [(f, {"color": BLUE})], [[-1, -1], [0, 1], [1, -1]], alt)

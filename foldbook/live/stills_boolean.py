@@ -80,3 +80,22 @@ def draw_perceptron(state: dict) -> str:
     wrong = int((np.where(points[:, :2] @ [a, b] + c >= 0, 1, -1) != points[:, 2]).sum())
     ax.set(xlim=(-1.5, 1.5), ylim=(-1.5, 1.5), xticks=[], yticks=[])
     return plots.image(fig, f"{len(points)} points of two classes and a line; {wrong} are on its wrong side.{NOTE}")
+
+
+# ---- optima, in the plane -----------------------------------------------------------------------------------------------------
+
+
+def square(plane) -> str:
+    """XOR on the corners: what the network says in colours, and the lines of its two neurons."""
+    x, y = np.meshgrid(np.linspace(-1.8, 1.8, 181), np.linspace(-1.8, 1.8, 181))
+    (w, b), (o, c) = (np.reshape(plane[:4], (2, 2)), plane[4:6]), (plane[6:8], plane[8])
+    z = [w[i][0] * x + w[i][1] * y + b[i] for i in (0, 1)]
+    said = c + sum(o[i] * np.maximum(z[i], 0) for i in (0, 1))
+    fig, ax = plots.subplots(figsize=(4.4, 4.4))
+    ax.imshow(said, origin="lower", extent=(-1.8, 1.8) * 2, cmap="RdBu_r", vmin=-1.5, vmax=1.5)
+    for one in z:
+        ax.contour(x, y, one, [0], colors=[BLACK], linewidths=1.5)
+    for p, q in ((-1, -1), (-1, 1), (1, -1), (1, 1)):
+        ax.plot(p, q, "s", color=BLUE if p == q else ORANGE, mec=BLACK, ms=9)
+    ax.set(xlim=(-1.8, 1.8), ylim=(-1.8, 1.8), xticks=[], yticks=[])
+    return plots.image(fig, "The four corners of XOR, and in colours what two neurons say, with the line of each." + NOTE)

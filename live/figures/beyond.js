@@ -6,6 +6,7 @@ import { frame } from "../ui/frame.js";
 
 const POINTS = 60, REACH = 1.05, CELLS = 22, EDGE = 1.4, GOLDEN = Math.PI * (3 - Math.sqrt(5));
 const POWERS = [0, 0.1, 0.2, 0.3, 0.4, 0.6, 0.7, 0.8, 0.9, 1, 1.2, 1.4, 1.6, 1.8, 2, 2.2, 2.4, 2.6, 2.8, 3];
+const LOOKS = [["orange", "steps"], ["blue", "ReLU"], ["green", "higher powers"]]; // as on the page; between two powers, the nearer one
 const NAMES = { 0: "0, steps", 1: "1, ReLU", 2: "2, its square", 3: "3, its cube" };
 const title = "What fills the hole?";
 
@@ -21,7 +22,8 @@ function render({ model, el }) {
     hints: ["[Tab] goes from control to control", "[←] [→] move a slider"],
   });
   const picture = svg("svg", { role: "img", "aria-label": "The measured heights and the surface" });
-  figure.picture.append(picture);
+  const key = html("p", { class: "hints" });
+  figure.picture.append(picture, key);
   const build = button("Build", () => change({ built: !model.get("built") }, true), { class: "main" });
   const power = slider("power of the ramp", POWERS, model.get("power"), (v, done) => change({ power: v, built: true }, done), (v) => NAMES[v] ?? String(v));
   const hole = slider("radius of the hole", [0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1], model.get("hole"), (v, done) => change({ hole: v }, done));
@@ -69,13 +71,18 @@ function render({ model, el }) {
       svg("path", { d: closed(floor), fill: "none", stroke: "var(--line)" }), svg("path", { d: closed(ring), fill: "var(--grid)", stroke: "var(--soft)", "stroke-dasharray": "4 3" }),
       ...things.map((t) => t.element),
     );
+    const swatch = (dark) => svg("svg", { width: 14, height: 12, "aria-hidden": "true" }, svg("path", { d: "M1 1H13V11H1Z", ...paint(dark, 0.8) }));
+    key.replaceChildren(...(model.get("built") ? [swatch(false), ` the surface of ${look()[1]} over the data, `, swatch(true), " over the hole."] : ["Dots: measured heights. Grey: the hole."]));
     build.textContent = model.get("built") ? "Take it away" : "Build";
     figure.read(...reading());
   }
   const closed = (points) => `M${points.map((p) => `${p[0].toFixed(1)} ${p[1].toFixed(1)}`).join("L")}Z`;
   const dot = (/** @type {number[]} */ [x, y], /** @type {number[]} */ [, foot]) => svg("g", {}, svg("line", { x1: x, x2: x, y1: y, y2: foot, stroke: "var(--grid)" }), svg("circle", { cx: x, cy: y, r: 3.2, fill: "var(--ink)", stroke: "var(--paper)" }));
 
-  /** The surface as quadrilaterals, lit from the left; those over the hole are orange. */
+  const look = () => LOOKS[Math.min(2, Math.round(model.get("power")))];
+  /** How a patch is drawn: over the hole it is paler and has a dark edge. */
+  const paint = (over, shade) => ({ fill: `var(--${look()[0]})`, "fill-opacity": (over ? 0.45 * shade : shade).toFixed(2), stroke: `var(--${over ? "ink" : "paper"})`, "stroke-width": over ? 0.7 : 0.4 });
+  /** The surface as quadrilaterals, lit from the left. */
   function mesh(at, spun) {
     const f = built(), step = (2 * REACH) / CELLS, side = Array.from({ length: CELLS + 1 }, (_, i) => -REACH + i * step);
     const z = side.map((y) => side.map((x) => Math.max(-0.2, Math.min(1.6, f([x, y])))));
@@ -85,7 +92,7 @@ function render({ model, el }) {
         const x = side[i] + step / 2, y = side[j] + step / 2, slope = spun((z[j][i + 1] - z[j][i]) / step, (z[j + 1][i] - z[j][i]) / step);
         const shade = Math.max(0.25, Math.min(0.95, 0.62 + 0.28 * slope[0] + 0.16 * slope[1])), over = Math.hypot(x, y) < model.get("hole");
         const corners = [[i, j], [i + 1, j], [i + 1, j + 1], [i, j + 1]].map(([p, q]) => at(side[p], side[q], z[q][p]));
-        found.push({ far: spun(x, y)[1], element: svg("g", {}, svg("path", { d: closed(corners), fill: "var(--paper)" }), svg("path", { d: closed(corners), fill: `var(--${over ? "orange" : "blue"})`, "fill-opacity": shade.toFixed(2), stroke: "var(--paper)", "stroke-width": 0.4 })) });
+        found.push({ far: spun(x, y)[1], element: svg("g", {}, svg("path", { d: closed(corners), fill: "var(--paper)" }), svg("path", { d: closed(corners), ...paint(over, shade) })) });
       }
     }
     return found;

@@ -6,6 +6,7 @@ import { button, check, menu, slider } from "../ui/controls.js";
 import { count, html, put, svg, text } from "../ui/dom.js";
 import { frame } from "../ui/frame.js";
 import { handle } from "../ui/handle.js";
+import { told } from "../ui/told.js";
 
 const LAWS = { normal: "normal weights", uniform: "uniform weights (torch)", even: "bends spread evenly" };
 const RATIOS = [...Array.from({ length: 30 }, (_, k) => (k + 1) / 10), 3.5, 4, 5, 6, 8, 10];
@@ -22,7 +23,7 @@ function render({ model, el }) {
   const start = Object.fromEntries(Object.keys(defaults).map((key) => [key, model.get(key)]));
   let random = new Random(model.get("seed"));
   /** Bends of all networks so far, at ratio 1: with another ratio they are that many times farther out. */
-  let pile = [], counted = null;
+  let pile = [], counted = null, guessed = false;
   let chosen = 0, range = null, handles = [], door = null, view = null;
 
   const figure = frame(el, model, {
@@ -112,7 +113,7 @@ function render({ model, el }) {
   function reset() {
     figure.keep(structuredClone(start));
     random = new Random(start.seed);
-    pile = [];
+    pile = standard();
     range = null;
     chosen = 0;
     ratio.set(start.ratio);
@@ -237,7 +238,9 @@ function render({ model, el }) {
       return Array.from({ length: n }, (_, i) => `M${x} ${(foot - (i + 0.5) * unit).toFixed(1)}h0`);
     }).join("");
     const width = radius < 1.1 ? (box.width / BINS) * 0.8 : 2 * radius;
+    const half = model.get("law") === "even" ? REACH / 2 : scale(), [left, right] = [-1, 1].map((side) => s.x(limited(side * half)));
     const parts = [
+      ...(guessed || model.get("curve") ? [svg("path", { d: `M${left} ${box.top}H${right}V${box.top + box.height}H${left}Z`, fill: "var(--tint-b)" })] : []), // the answer comes after the guess
       axes(s, { yTicks: false, xName: "x" }),
       svg("path", { d: dots || "M0 0", stroke: "var(--blue)", "stroke-width": width, "stroke-linecap": radius < 1.1 ? "butt" : "round", fill: "none" }),
       ...now.hinges.filter((h) => Math.abs(h.beta) <= REACH).map((h) => svg("path", { d: `M${s.x(h.beta)} ${box.top + box.height}l-4 5h8Z`, fill: "var(--orange)" })),
@@ -256,7 +259,8 @@ function render({ model, el }) {
     if (!all) return figure.read("The pile is empty: press ", ["Draw again"], ".");
     figure.read(`${count(all, "bend")} so far. Between −1 and 1: `, [`${((100 * inside) / all).toFixed(1)} %`],
       `. Off the page: ${((100 * off) / all).toFixed(1)} %.`,
-      model.get("curve") ? ` The law says ${(100 * share(model.get("law"), 1, scale())).toFixed(1)} % and ${(100 - 100 * share(model.get("law"), REACH, scale())).toFixed(1)} %.` : "");
+      model.get("curve") ? ` The law says ${(100 * share(model.get("law"), 1, scale())).toFixed(1)} % and ${(100 - 100 * share(model.get("law"), REACH, scale())).toFixed(1)} %.` : "",
+      guessed || model.get("curve") ? " The band holds half of them by the law." : "");
   }
 
   function tell() {
@@ -283,8 +287,16 @@ function render({ model, el }) {
   }
 
   fit();
+  pile = standard();
   draw();
-  return figure.remove;
+  const forget = told(el, () => {
+    guessed = true;
+    draw();
+  });
+  return () => {
+    forget();
+    figure.remove();
+  };
 }
 
 export default { title, defaults, render };

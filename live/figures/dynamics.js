@@ -5,11 +5,11 @@ import { chain, spline, value } from "../core/spline.js";
 import { Trainer } from "../core/train.js";
 import { axes, HEAD, path, scales, ticks } from "../ui/axes.js";
 import { button, menu, player, slider } from "../ui/controls.js";
-import { curve, widest } from "../ui/curve.js";
+import { curve, number, rows, widest } from "../ui/curve.js";
 import { count, html, put, svg, text } from "../ui/dom.js";
 import { frame } from "../ui/frame.js";
 
-const REACH = 3.2, WILD = 1e6, MANY = 20, KEPT = 400, CALM = 2000, COLORS = ["orange", "blue", "green", "pink", "gold"];
+const REACH = 3.2, WILD = 1e6, MANY = 20, KEPT = 400, CALM = 2000, COLORS = ["orange", "blue", "green", "pink", "gold"], DASHES = [null, "7 4", "2 4", "9 3 2 3"];
 const RATES = [2e-4, 5e-4, 1e-3, 2e-3, 5e-3, 1e-2, 2e-2, 5e-2];
 const TARGETS = {
   sine: ["a sine", (x) => Math.sin(2 * x)],
@@ -20,7 +20,7 @@ const TARGETS = {
 const STARTS = { torch: "torch's: near the middle", even: "bends spread evenly" };
 const title = "Where do the bends go while a network is trained?";
 
-const round = (v) => Math.round(v * 100) / 100;
+const round = (v) => Math.round(v * 100) / 100, color = (i) => COLORS[i % COLORS.length];
 const sample = (f) => Array.from({ length: MANY }, (_, i) => round(-3 + (6 * i) / (MANY - 1))).map((x) => [x, round(f(x))]);
 
 export const defaults = {
@@ -33,12 +33,12 @@ function render({ model, el }) {
   let trainer = null, random = new Random(model.get("seed")), trail = [], good = null, steps = 0, every = 1, news = "", watch = null;
   const figure = frame(el, model, {
     name: "dynamics", title, defaults, draw, reset, numbers,
-    about: "Top: data, and a network with a dot at each bend; an arrow at the foot says where training pushes the bend now. Below, in the colour of its dot: where each bend has been, time running down. "
-      + "A grey bend is switched on at no data point, and nothing moves it.",
+    about: "Top: data, and a network with a numbered dot at each bend, a triangle where the bend is off the page. An arrow in its colour at the foot says where training pushes it now. "
+      + "Below: where each bend has been, time running down. A grey bend is switched on at no data point, and nothing moves it.",
     hints: ["[Tab] goes from point to point and to the bends", "[←] [→] [↑] [↓] move it", "[Shift] makes large steps", "[Delete] takes a point away"],
   });
   const plot = curve({
-    figure, label: "The data, the curve and its bends", range: () => ({ x: [-REACH, REACH], y: [-2, 2] }),
+    figure, label: "The data, the curve and its bends", numbered: true, range: () => ({ x: [-REACH, REACH], y: [-2, 2] }),
     move: (i, x, y) => place(model.get("points").map((p, k) => (k === i ? [x, y] : p))),
     moved: () => figure.say(summary()),
     remove: (i) => place(model.get("points").filter((_, k) => k !== i)),
@@ -171,10 +171,10 @@ function render({ model, el }) {
 
   function draw() {
     const now = hinged(), speeds = velocity(f(), xs(), ys());
-    const arrows = now.hinges.flatMap((h, i) => (Math.abs(h.beta) < REACH && Number.isFinite(speeds[i].beta) ? [[h.beta, h.beta + 0.6 * Math.tanh(speeds[i].beta)]] : []));
+    const arrows = now.hinges.flatMap((h, i) => (Math.abs(h.beta) < REACH && Number.isFinite(speeds[i].beta) ? [/** @type {[number, number, string]} */ ([h.beta, h.beta + 0.6 * Math.tanh(speeds[i].beta), color(i)])] : []));
     plot.draw({
       tall: Math.max(200, Math.min(270, 0.38 * figure.width)), points: model.get("points"), lines: [{ points: chain(now, REACH), color: "ink" }],
-      colors: now.hinges.map((_, i) => COLORS[i % 5]), bends: now.hinges.map((h) => [h.beta, Number.isFinite(h.beta) ? value(now, h.beta) : 0]), arrows, dull: idle(),
+      colors: now.hinges.map((_, i) => color(i)), bends: now.hinges.map((h) => [h.beta, Number.isFinite(h.beta) ? value(now, h.beta) : 0]), arrows, dull: idle(),
     });
     // time by its square root: most of the way is made in the first steps
     const wide = figure.width, tall = 214, long = Math.sqrt(Math.max(100, steps * 1.02)), marks = ticks(0, long * long, 4).at.filter((t) => t > 0);
@@ -192,11 +192,21 @@ function render({ model, el }) {
       ])),
       svg("path", { d: xs().map((x) => `M${s.x(x).toFixed(1)} ${s.box.top}v5`).join("") || "M0 0", stroke: "var(--soft)", fill: "none" }),
       svg("svg", { x: inside.left, y: inside.top, width: inside.width, height: inside.height, overflow: "hidden" },
-        svg("g", { transform: `translate(${-inside.left} ${-inside.top})` }, ...now.hinges.map((_, i) => svg("path", { d: way(i), fill: "none", stroke: `var(--${COLORS[i % 5]})`, "stroke-width": 2 })))),
+        svg("g", { transform: `translate(${-inside.left} ${-inside.top})` }, ...now.hinges.map((_, i) => svg("path", { d: way(i), fill: "none", stroke: `var(--${color(i)})`, "stroke-width": 2, "stroke-dasharray": DASHES[Math.floor(i / COLORS.length) % DASHES.length] })))),
+      ...ends(s, now.hinges.map((h) => h.beta)),
     );
     figure.read(summary());
   }
 
+  /** At the end of its path each bend has its number; where two would lie on each other, one stands above the other. */
+  function ends(s, betas) {
+    const seen = betas.flatMap((beta, i) => (Math.abs(beta) < REACH ? [i] : [])), row = rows(seen.map((i) => [s.x(betas[i]) - 7, s.x(betas[i]) + 7]), 1);
+    const { top, height } = s.box, dull = idle();
+    return seen.map((i, k) => {
+      const y = steps ? top + height - 8 - 15 * row[k] : top + 8 + 15 * row[k];
+      return svg("g", { class: "end", transform: `translate(${s.x(betas[i]).toFixed(1)} ${y})` }, svg("circle", { r: 7, fill: `var(--${dull.includes(i) ? "soft" : color(i)})` }), number(i));
+    });
+  }
   function ways() {
     const first = trail[0]?.[1] ?? [], now = bends(f());
     return now.map((b, i) => (Math.abs(b - first[i]) < 0.005 ? `bend ${i + 1} stays at ${text(b)}` : `bend ${i + 1} from ${text(first[i])} to ${text(b)}`)).join(", ");

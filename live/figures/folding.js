@@ -163,7 +163,7 @@ function render({ model, el }) {
     if (!run.running() && String(parts(net).weights) !== String(model.get("weights"))) load();
     wrong = mistakes(net, x, y);
     if (model.get("chosen") !== null && !wrong.includes(model.get("chosen"))) figure.keep({ chosen: null });
-    const wide = Math.min(figure.width, 520), s = (view = scales({ left: 8, top: 8, width: wide - 16, height: wide - 16 }, { x: [-EDGE, EDGE], y: [-EDGE, EDGE] }));
+    const wide = Math.min(figure.width, figure.small ? 480 : 520), s = (view = scales({ left: 8, top: 8, width: wide - 16, height: wide - 16 }, { x: [-EDGE, EDGE], y: [-EDGE, EDGE] }));
     put(plot, { viewBox: `0 0 ${wide} ${wide}`, height: wide, style: `width:${wide}px;max-width:100%;touch-action:manipulation` });
     drawGround(s);
     drawMarks(s);

@@ -7,6 +7,8 @@ import { button, check, player } from "../ui/controls.js";
 import { curve, widest } from "../ui/curve.js";
 import { count, html, put, svg, text } from "../ui/dom.js";
 import { frame } from "../ui/frame.js";
+import { shape } from "../ui/handle.js";
+import { told } from "../ui/told.js";
 
 const REACH = 3, WILD = 1e6;
 const title = "Drag a bend past the data and watch the loss";
@@ -18,7 +20,7 @@ export const defaults = {
 
 function render({ model, el }) {
   const start = Object.fromEntries(Object.keys(defaults).map((key) => [key, model.get(key)]));
-  let trainer = null, done = 0, good = null, news = "", watch = null;
+  let trainer = null, done = 0, good = null, news = "", watch = null, guessed = false;
   const figure = frame(el, model, {
     name: "landscape", title, defaults, draw, reset, numbers,
     about: "Top: data, a network with three bends, one of them chosen. Below: the loss for every place that the chosen bend could have, all else left alone. "
@@ -161,15 +163,21 @@ function render({ model, el }) {
       svg("path", { d: data().map(([x]) => `M${s.x(x)} ${s.y(low)}V${s.y(high)}`).join("") || "M0 0", stroke: "var(--soft)", "stroke-dasharray": "2 3", fill: "none" }),
       ...sampled.map((points, k) => points.length && svg("path", { d: within(s, points, high), fill: "none", stroke: `var(--${all[k].curvature > 0 ? (k % 2 ? "blue" : "pink") : "soft"})`, "stroke-width": all[k].curvature > 0 ? 2.5 : 4 })).filter(Boolean),
       svg("circle", { cx: s.x(here), cy: s.y(loss(now)), r: 7, fill: "var(--orange)", stroke: "var(--paper)", "stroke-width": 1.5 }),
+      ...(guessed ? [svg("path", { d: shape("diamond", 6), transform: `translate(${s.x(lowest()[0]).toFixed(1)} ${s.y(lowest()[1]).toFixed(1)})`, fill: "var(--green)", stroke: "var(--paper)" })] : []),
     );
     figure.read(summary());
   }
+  /** The place in the picture with the smallest loss of all, and that loss. */
+  const lowest = () => cells().flatMap((c) => {
+    const [low, high] = [Math.max(-REACH, c.from), Math.min(REACH, c.to)];
+    return low < high ? [low, high, ...(c.curvature > 0 ? [Math.max(low, Math.min(high, -c.slope / c.curvature))] : [])].map((beta) => [beta, at(c, beta)]) : [];
+  }).reduce((best, one) => (one[1] < best[1] - 1e-12 ? one : best));
 
   function summary() {
     const beta = f().hinges[model.get("chosen")].beta, cell = cells().find((c) => beta <= c.to), low = -cell.slope / cell.curvature;
     const inside = low > cell.from && low < cell.to, on = data().some(([x]) => Math.abs(x - beta) < 1e-9 && pit(x));
     const words = on ? "It stands on a data point, and the parabolas on both sides push it back there." : !cell.curvature ? "No data on its switched-on side: flat, nothing pulls." : inside ? `This parabola has its lowest place at ${text(low)}, in this gap.` : `The lowest place of this parabola, ${text(low)}, is beyond the gap: the bend is pushed to the ${low > beta ? "right" : "left"}.`;
-    return `${news}Bend at ${text(beta)}, loss ${text(loss(f()), 3)}${done ? `, ${count(done, "step")}` : ""}. ${words}`;
+    return `${news}Bend at ${text(beta)}, loss ${text(loss(f()), 3)}${done ? `, ${count(done, "step")}` : ""}. ${words}${guessed ? ` The lowest place of all, the green diamond, is at ${text(lowest()[0])}, loss ${text(lowest()[1], 3)}.` : ""}`;
   }
 
   function numbers() {
@@ -179,7 +187,14 @@ function render({ model, el }) {
   }
 
   draw();
-  return figure.remove;
+  const forget = told(el, () => {
+    guessed = true;
+    draw();
+  });
+  return () => {
+    forget();
+    figure.remove();
+  };
 }
 
 export default { title, defaults, render };

@@ -101,7 +101,8 @@ function render({ model, el }) {
   }
 
   function draw() {
-    const wide = figure.width, tall = Math.min(wide, 430), s = scales({ left: (wide - tall) / 2, top: 0, width: tall, height: tall }, { x: [-REACH, REACH], y: [-REACH, REACH] });
+    const wide = figure.width, tall = Math.min(wide, model.get("proof") ? 330 : 430); // the proof stands below it
+    const s = scales({ left: (wide - tall) / 2, top: 0, width: tall, height: tall }, { x: [-REACH, REACH], y: [-REACH, REACH] });
     put(plane, { viewBox: `0 0 ${wide} ${tall}`, height: tall });
     const w = line(), before = run.history.at(-2), last = run.wrong.at(-1);
     back.replaceChildren(

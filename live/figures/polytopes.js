@@ -4,8 +4,8 @@ import { Random } from "../core/random.js";
 import { area, boundary, clip, heights, regions } from "../core/regions.js";
 import { Trainer } from "../core/train.js";
 import { parse } from "../core/written.js";
-import { scales } from "../ui/axes.js";
-import { button, menu, player } from "../ui/controls.js";
+import { scales, ticks } from "../ui/axes.js";
+import { button, check, menu, player } from "../ui/controls.js";
 import { count, html, put, svg, text } from "../ui/dom.js";
 import { frame } from "../ui/frame.js";
 import { handle, within } from "../ui/handle.js";
@@ -17,15 +17,14 @@ const DATA = { own: "these points", circle: "a disc in a ring", xor: "four of th
 const LINES = [["green", 1.7, ""], ["gold", 1.2, ""], ["blue", 1.1, "5 3"], ["orange", 1, "1.5 2.5"]];
 const title = "All the pieces of a deep network";
 
-export const defaults = { points: [[-0.5, 0.5, 1], [0.5, -0.5, 0]], hidden: [8, 8], theta: [], probe: [0.2, 0.1], seed: 1, rate: 0.01, leak: 0, edge: 1.1 };
+export const defaults = { points: [[-0.5, 0.5, 1], [0.5, -0.5, 0]], hidden: [8, 8], theta: [], probe: [0.2, 0.1], seed: 1, rate: 0.01, leak: 0, edge: 1.1, slopes: false };
 
 function render({ model, el }) {
   const start = Object.fromEntries(Object.keys(defaults).map((key) => [key, model.get(key)]));
-  let net, trainer, mode = "circle", view = null, painting = false, all = [];
+  let net, trainer, mode = "circle", view = null, painting = false, tried = false, all = [];
   const figure = frame(el, model, {
     name: "polytopes", title, defaults, draw, reset, numbers,
-    about: "Thin lines are creases. Between them lie pieces, and on each the network is one straight map. The heavy line is where its output is zero. Drag the diamond to read the map of its piece. "
-      + "In the small picture each piece is a dot at its slope, as large as the piece.",
+    about: "Thin lines are creases. Between them lie pieces, and on each the network is one straight map. The heavy line is where its output is zero. Drag the diamond to read the map of its piece.",
     hints: ["[Tab] to the diamond", "[←] [→] [↑] [↓] move it", "[Shift] makes large steps", "[Enter] paints a point there, [Delete] takes it away"],
   });
   const plot = svg("svg", { role: "group", "aria-label": "The pieces of the plane and the data" }), back = svg("g", { "aria-hidden": "true" });
@@ -38,7 +37,7 @@ function render({ model, el }) {
   const dual = svg("svg", { role: "img" }), legend = html("p", { class: "hints" });
   plot.append(back, probe.element);
   figure.picture.append(html("div", { class: "row", style: "align-items:flex-end;margin:0" }, plot, dual, legend));
-  const run = player({ step: () => model.get("points").length > 0 && trainer.steps < 50000 && Number.isFinite(trainer.step()), draw: refresh, ended: () => figure.say(summary()), perFrame: 4, most: 1500, stepSize: 10 });
+  const run = player({ step: () => (tried = true) && model.get("points").length > 0 && trainer.steps < 50000 && Number.isFinite(trainer.step()), draw: refresh, ended: () => figure.say(summary()), perFrame: 4, most: 1500, stepSize: 10 });
   const tool = menu("a click will", MODES, mode, (next) => {
     mode = next;
   });
@@ -63,10 +62,15 @@ function render({ model, el }) {
     [button("Wider", () => shape(hidden().map((n) => n + 1))), () => Math.max(...hidden()) < 16],
     [button("Narrower", () => shape(hidden().map((n) => n - 1))), () => Math.min(...hidden()) > 1],
   ];
+  const dots = check("show the slopes", model.get("slopes"), (on) => {
+    figure.keep({ slopes: on });
+    draw();
+  });
+  if (figure.small) mode = "look"; // it has no tools
   figure.controls(
-    html("div", { class: "row" }, run.element, button("Another start", () => shape(hidden())), ...grow.map(([one]) => one)),
-    html("div", { class: "row" }, source.element, tool.element, button("Clear the points", () => data([]))),
-    html("details", {}, html("summary", {}, "A network of yours"), own, html("div", { class: "row" }, button("Show this network", take), html("label", {}, "the window reaches to ", reach))),
+    html("div", { class: "row" }, run.element, button("Another start", () => shape(hidden())), ...grow.slice(0, figure.small ? 2 : 4).map(([one]) => one), ...(figure.small ? [] : [dots.element])),
+    ...(figure.small ? [] : [html("div", { class: "row" }, source.element, tool.element, button("Clear the points", () => data([]))),
+    html("details", {}, html("summary", {}, "A network of yours"), own, html("div", { class: "row" }, button("Show this network", take), html("label", {}, "the window reaches to ", reach)))]),
   );
 
   /** The network that was pasted or dropped, in the place of the one that is shown. */
@@ -126,6 +130,7 @@ function render({ model, el }) {
   function data(points, kind = "own") {
     source.set(kind);
     figure.keep({ points });
+    tried = false;
     const steps = net.theta;
     load();
     net.theta.set(steps);
@@ -143,6 +148,8 @@ function render({ model, el }) {
     run.pause(true);
     source.set("own");
     figure.keep(structuredClone(start));
+    dots.set(start.slopes);
+    tried = false;
     load();
     draw();
   }
@@ -154,13 +161,15 @@ function render({ model, el }) {
 
   function draw() {
     if (!run.running() && net && String(model.get("theta")) !== String([...net.theta])) load();
-    const beside = figure.width > 620, side = beside ? 200 : 150, wide = Math.min(beside ? figure.width - side - 12 : figure.width - 40, 520), s = (view = scales({ left: 4, top: 4, width: wide - 8, height: wide - 8 }, { x: [-edge(), edge()], y: [-edge(), edge()] }));
-    put(plot, { viewBox: `0 0 ${wide} ${wide}`, height: wide, style: `width:${wide}px;max-width:100%;touch-action:pan-y` });
+    const dotted = model.get("slopes"), beside = figure.width > 480, side = figure.width > 620 ? 200 : 140, far = ticks(-edge(), edge(), 4), left = 10 + 7 * Math.max(...far.at.map((v) => text(v, far.digits).length));
+    const wide = Math.min(figure.width - (beside ? side + 12 : dotted ? 56 : 20), figure.small ? 300 : dotted ? 450 : 500), inner = wide - left - 4, s = (view = scales({ left, top: 4, width: inner, height: inner }, { x: [-edge(), edge()], y: [-edge(), edge()] }));
+    put(plot, { viewBox: `0 0 ${wide} ${inner + 24}`, height: inner + 24, style: `width:${wide}px;max-width:100%;touch-action:pan-y` });
+    put(dual, { display: dotted ? null : "none" });
     all = regions(net, square()).slice(0, MOST);
     const depth = hidden().length, by = hidden().map((_, l) => (l + 1 < depth ? regions(above(l + 1), square()) : all));
-    put(legend, { style: beside ? "flex:1 0 100%;margin:0" : `flex:1 1 0;max-width:${figure.width - side - 12}px;margin:0` });
+    put(legend, { style: beside && dotted && !figure.small ? "flex:1 0 100%;margin:0" : beside || dotted ? "flex:1 1 0;min-width:7rem;margin:0" : "margin:0" });
     for (const [one, may] of grow) put(one, { disabled: !may() });
-    legend.replaceChildren("Creases of ", ...by.flatMap((_, l) => [l ? ", " : "", html("span", { style: "white-space:nowrap" }, svg("svg", { width: 26, height: 8, "aria-hidden": "true" }, svg("path", { d: "M2 4H24", ...line(l) })), ` layer ${l + 1}`)]), ".");
+    legend.replaceChildren("Creases of ", ...by.flatMap((_, l) => [l ? ", " : "", html("span", { style: "white-space:nowrap" }, svg("svg", { width: 26, height: 8, "aria-hidden": "true" }, svg("path", { d: "M2 4H24", ...line(l), "stroke-width": 2 })), ` layer ${l + 1}`)]), dotted ? ". In the small picture each piece is a dot at its slopes, as large as the piece." : ".");
     const here = String(pattern(net, model.get("probe")).flatMap((on, k) => (on ? [k] : []))), mine = all.find((r) => String(r.on) === here);
     const groups = new Map();
     for (const r of all) {
@@ -170,7 +179,7 @@ function render({ model, el }) {
         if (corners.length > 2) groups.set(key, (groups.get(key) ?? "") + outline(s, { corners }));
       }
     }
-    const dots = (label, d, color) => svg("path", { d: model.get("points").filter((p) => p[2] === label).map((p) => `M${s.x(p[0]).toFixed(1)} ${s.y(p[1]).toFixed(1)}${d}`).join("") || "M0 0", fill: `var(--${color})`, stroke: "var(--paper)", "stroke-width": 0.8 });
+    const marks = (label, d, color) => svg("path", { d: model.get("points").filter((p) => p[2] === label).map((p) => `M${s.x(p[0]).toFixed(1)} ${s.y(p[1]).toFixed(1)}${d}`).join("") || "M0 0", fill: `var(--${color})`, stroke: "var(--paper)", "stroke-width": 0.8 });
     back.replaceChildren(
       ...[...groups].map(([key, d]) => svg("path", { d, fill: `var(--tint-${key[0]})`, "fill-opacity": Number(key.slice(1)) / 8 })),
       // the last layer first: what lies on a line of an earlier one is painted over by it
@@ -178,13 +187,16 @@ function render({ model, el }) {
       svg("path", { d: outline(s, { corners: square() }), fill: "none", stroke: "var(--paper)", "stroke-width": 4 }),
       ...(mine ? [svg("path", { d: outline(s, mine), fill: "none", stroke: "var(--pink)", "stroke-width": 2.5 })] : []),
       svg("path", { d: boundary(all).map(([p, q]) => `M${at(s, p)}L${at(s, q)}`).join("") || "M0 0", stroke: "var(--ink)", "stroke-width": 2.5, "stroke-linecap": "round", fill: "none" }),
-      dots(0, "m-3.6 0a3.6 3.6 0 1 0 7.2 0a3.6 3.6 0 1 0 -7.2 0Z", "blue"), dots(1, "m-3.2 -3.2h6.4v6.4h-6.4Z", "orange"),
+      marks(0, "m-3.6 0a3.6 3.6 0 1 0 7.2 0a3.6 3.6 0 1 0 -7.2 0Z", "blue"), marks(1, "m-3.2 -3.2h6.4v6.4h-6.4Z", "orange"),
+      ...far.at.flatMap((v) => [label(s.x(v), 4 + inner + 15, text(v, far.digits)), label(left - 5, s.y(v) + 4, text(v, far.digits), "end")]),
+      label(s.x(edge() / 2), 4 + inner + 15, "x₁"), label(left - 5, s.y(edge() / 2) + 4, "x₂", "end"),
     );
     probe.at(s.x(model.get("probe")[0]), s.y(model.get("probe")[1]), model.get("probe")[0], `at ${model.get("probe").map((v) => text(v)).join(", ")}: ${map()}`);
-    slopes(side, mine);
+    if (dotted) slopes(side, mine);
     figure.read(summary());
   }
 
+  const label = (x, y, words, anchor = "middle", more = {}) => svg("text", { x, y, "text-anchor": anchor, class: "soft", ...more }, words);
   const line = (l) => {
     const [color, width, dashes] = LINES[l % LINES.length];
     return { fill: "none", stroke: `var(--${color})`, "stroke-width": width, "stroke-dasharray": dashes || null };
@@ -197,24 +209,26 @@ function render({ model, el }) {
   /** The dual picture: a dot for each piece, at its slope. */
   function slopes(side, mine) {
     const reach = 1.15 * Math.max(1e-9, ...all.map((r) => Math.max(Math.abs(r.rows[0]), Math.abs(r.rows[1]))));
+    const halo = { style: "font-size:11px;paint-order:stroke;stroke:var(--paper);stroke-width:3px" };
     const d = scales({ left: 2, top: 16, width: side - 4, height: side - 4 }, { x: [-reach, reach], y: [-reach, reach] }), big = (2 * edge()) ** 2;
     put(dual, { viewBox: `0 0 ${side} ${side + 14}`, height: side + 14, style: `width:${side}px;max-width:100%`, "aria-label": `${all.length} dots at the slopes of the pieces; the diamond's piece has the slope ${text(mine?.rows[0] ?? 0)}, ${text(mine?.rows[1] ?? 0)}` });
     const dot = (r, look) => svg("circle", { cx: d.x(r.rows[0]).toFixed(1), cy: d.y(r.rows[1]).toFixed(1), r: Math.min(12, 1.8 + 16 * Math.sqrt(area(r.corners) / big)).toFixed(1), ...look });
     dual.replaceChildren(
-      svg("text", { x: 2, y: 11, class: "soft", "font-size": 11.5 }, "slopes of the pieces"),
       svg("path", { d: `M${d.x(-reach)} ${d.y(0)}H${d.x(reach)}M${d.x(0)} ${d.y(-reach)}V${d.y(reach)}`, stroke: "var(--line)", fill: "none" }),
       ...all.map((r) => dot(r, { fill: `var(--${heights(r).reduce((a, b) => a + b, 0) > 0 ? "orange" : "blue"})`, "fill-opacity": 0.35 })),
       ...(mine ? [dot(mine, { fill: "none", stroke: "var(--pink)", "stroke-width": 2.5 })] : []),
+      label(d.x(0), 11, "slope along x₂", "middle", halo), label(side - 2, d.y(0) - 5, "slope along x₁", "end", halo),
     );
   }
 
   const map = () => {
     const [[a, b, c]] = affine(net, model.get("probe")), sign = (v) => (v < 0 ? "−\u00a0" : "+\u00a0") + text(Math.abs(v));
-    return `f = ${text(a)}\u00a0x₁ ${sign(b)}\u00a0x₂ ${sign(c)}`;
+    const words = `f = ${text(a)}\u00a0x₁ ${sign(b)}\u00a0x₂ ${sign(c)} = ${text(a * model.get("probe")[0] + b * model.get("probe")[1] + c)}`;
+    return words.length > 40 ? words : words.replaceAll(" ", "\u00a0"); // on one line, where a phone has room for it
   };
   function summary() {
-    const loss = model.get("points").length ? `, loss ${text(trainer.loss(), 3)}` : ". No points: paint some to train on";
-    return `2-${hidden().join("-")}-1: ${all.length < MOST ? "" : "at least "}${count(all.length, "piece")}, ${count(boundary(all).length, "of them crossed", "of them crossed")} by the heavy line${loss}${trainer.steps ? `, ${count(trainer.steps, "step")}` : ""}. At the diamond ${map()}.`;
+    const loss = model.get("points").length ? `, loss ${text(trainer.loss(), 3)}` : tried ? ". No points: paint some to train on" : "";
+    return `2-${hidden().join("-")}-1: ${all.length < MOST ? "" : "at least "}${count(all.length, "piece")}, ${count(boundary(all).length, "of them crossed", "of them crossed")} by the heavy line${loss}${trainer.steps ? `, ${count(trainer.steps, "step")}` : ""}.\nAt the diamond (${model.get("probe").map((v) => text(v)).join(", ")}) ${map()}.`;
   }
   function numbers() {
     let k = 0;

@@ -19,7 +19,7 @@ function render({ model, el }) {
   const figure = frame(el, model, {
     name: "smoothing", title, defaults, draw, reset, numbers,
     about: "Squares are data. The blue curve is a network whose bends, the ticks at the foot, begin evenly spread and flat; training moves it to the data. "
-      + "Thin lines show what each neuron adds. Dashed: of all fits with the bends where they begin, the one with the smallest jumps.",
+      + "Thin lines show what each neuron adds. Dashed, while the box is ticked: the prediction.",
     hints: ["[Tab] goes from point to point", "[←] [→] [↑] [↓] move it", "[Shift] makes large steps", "[Delete] takes it away"],
   });
   const plot = curve({

@@ -20,7 +20,8 @@ const WIDE = 700; // pixels of a picture before it is enlarged
  * @param {{ name: string, title: string, about: string, hints: string[], defaults: Record<string, any>, draw: () => void,
  *   numbers?: () => Node, reset: () => void }} how
  */
-export function frame(el, model, { name, title, about, hints, defaults, draw, numbers, reset }) {
+export function frame(el, model, { name, hints, defaults, draw, numbers, reset, ...words }) {
+  const { title, about } = { ...words, ...el.dataset }; // a page may have words of its own
   const root = el.shadowRoot ?? el.attachShadow({ mode: "open" });
   const voice = announcer();
   const small = el.dataset.small !== undefined, picture = html("div", { class: "picture" }), stage = html("div", { class: "stage" }, picture);
@@ -40,9 +41,14 @@ export function frame(el, model, { name, title, about, hints, defaults, draw, nu
   const whole = button("Full screen", () => fullScreen(figure, whole, fit), { class: "quiet" });
   const help = button("?", () => help.setAttribute("aria-expanded", String(figure.classList.toggle("helped"))), { class: "quiet help", "aria-label": "Keys", "aria-expanded": "false" });
   const again = button("Reset", () => {
-    reset();
+    const linked = /** @type {any} */ (el).foldnetReset;
+    if (!linked) reset();
+    else {
+      linked(); // all of them begin anew, this one too
+      /** @type {HTMLElement | null} */ (root.querySelector(".again"))?.focus({ preventScroll: true });
+    }
     voice.say("Back to the start.");
-  }, { class: "quiet" });
+  }, { class: "quiet again" });
   const described = `${name}-about`;
   const figure = html(
     "div", { class: small ? "live small" : "live", role: "group", "aria-roledescription": "live figure", "aria-label": title, "aria-describedby": described },
@@ -84,7 +90,7 @@ export function frame(el, model, { name, title, about, hints, defaults, draw, nu
   }));
   for (const part of [top, controls]) handing.observe(part, { subtree: true, attributes: true, attributeFilter: ["disabled"] });
   return {
-    root: figure, picture, say: voice.say,
+    root: figure, picture, small, say: voice.say,
     /** Put the controls: what has the main button above the picture, the rest below it. @param {Element} main @param {...Element} rest */
     controls(main, ...rest) {
       top.append(main);
@@ -95,7 +101,7 @@ export function frame(el, model, { name, title, about, hints, defaults, draw, nu
     get width() {
       return Math.max(240, picture.clientWidth || 640);
     },
-    /** The line under the picture: texts, and what is in arrays is bold. @param {(string | string[])[]} words */
+    /** The line under the picture: texts, and what is in arrays is bold; "\n" begins a new line. @param {(string | string[])[]} words */
     read(...words) {
       const kept = (w) => w.replaceAll(" %", "\u00a0%"); // a number and its sign stay on one line
       readout.replaceChildren(...words.map((w) => (Array.isArray(w) ? html("b", {}, kept(w[0])) : kept(w))));

@@ -29,7 +29,7 @@
  *   { button, act(state, memory), off?(state, memory), main? }   what it does is the state that it gives back
  *   { play, step(state, memory), ended?(memory, why), ... }      the next state, or false at the end; the rest goes to `player`
  *   { slider, key, values, show? }, { menu, key, options }, { check, key }
- * and `changed(state, memory)` is called when a hand changed something (not by a player): a training forgets where it was.
+ * `memory.told` is true once the guess below the figure is made: what gives its answer away waits for that. And `changed(state, memory)` is called when a hand changed something (not by a player): a training forgets where it was.
  * A picture has `x` and `y`, ranges or functions of (state, memory), `tall` in pixels at full width, the names of its axes, and
  * `fixed: true` where nothing in it can be taken hold of. With `part` it takes that share of a wide figure and stands beside the next
  * one, with `ratio` its height follows its width, `bare` has no axes, and `press(x, y, state)` is what a click on it changes. Its
@@ -40,6 +40,7 @@ import { button, check, menu, player, slider } from "./controls.js";
 import { html, put, svg, text } from "./dom.js";
 import { frame } from "./frame.js";
 import { handle, shape, within } from "./handle.js";
+import { told } from "./told.js";
 
 const SHADES = 12, SPLIT = 480; // shades of a colour in a matrix, and pixels from which pictures stand side by side
 const round = (v) => Math.round(v * 100) / 100, limited = (v, [low, high]) => Math.max(low, Math.min(high, v));
@@ -54,7 +55,7 @@ const round = (v) => Math.round(v * 100) / 100, limited = (v, [low, high]) => Ma
 export function figure({ name, title, about, hints, defaults, pictures, controls, draw, numbers, memory: remember = () => ({}), changed }) {
   function render({ model, el }) {
     const state = () => Object.fromEntries(Object.keys(defaults).map((key) => [key, model.get(key)])), start = structuredClone(state());
-    let memory = remember(state()), words = "";
+    let memory = remember(state()), words = "", guessed = false;
     const made = frame(el, model, { name, title, about, hints, defaults, draw: show, numbers: numbers && (() => table(numbers(state(), memory))), reset });
     const painters = pictures.map((picture) => painter(picture, made, set, () => made.say(words)));
     made.picture.append(...painters.map((p) => p.element));
@@ -80,7 +81,7 @@ export function figure({ name, title, about, hints, defaults, pictures, controls
       show();
     }
     function reset() {
-      memory = remember(start);
+      memory = { ...remember(start), told: guessed };
       set(structuredClone(start));
       for (const one of parts.flat()) one.set?.(start);
     }
@@ -137,7 +138,14 @@ export function figure({ name, title, about, hints, defaults, pictures, controls
       return { element: run.element, player: run };
     }
     show();
-    return made.remove;
+    const forget = told(el, () => {
+      memory.told = guessed = true;
+      show();
+    });
+    return () => {
+      forget();
+      made.remove();
+    };
   }
   return { title, defaults, render };
 }

@@ -16,6 +16,7 @@ kbd{font:inherit;font-size:.95em;border:1px solid var(--line);border-bottom-widt
 .picture>svg{display:block;width:100%;overflow:visible;user-select:none;-webkit-user-select:none}
 svg text{fill:var(--ink);font-size:13px;stroke:none}
 svg .soft{fill:var(--soft)}
+svg .number{fill:var(--paper);font-size:10.5px;font-weight:700;text-anchor:middle;pointer-events:none}
 .row{display:flex;flex-wrap:wrap;gap:.45rem .55rem;align-items:center;margin:.5rem 0 0}
 .row label{display:inline-flex;gap:.45rem;align-items:center;margin:0;font-size:.93em;max-width:100%}
 button,select,input[type=number],textarea{font:inherit;font-size:.93em;color:var(--ink);background:var(--paper);border:1px solid var(--soft);border-radius:.3rem;
@@ -34,7 +35,7 @@ output{min-width:2.6em;font-variant-numeric:tabular-nums}
 details{margin-top:.3rem}
 .quiet{border-color:transparent;color:var(--blue);padding:.3rem .4rem}
 .foot{border-top:1px solid var(--line);margin-top:.5rem;padding-top:.25rem;gap:.1rem .4rem}
-.readout{margin:.45rem 0 0;min-height:1.45em;font-variant-numeric:tabular-nums}
+.readout{margin:.45rem 0 0;min-height:1.45em;font-variant-numeric:tabular-nums;white-space:pre-line}
 .readout b{font-weight:600}
 .said{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%);white-space:nowrap;margin:0}
 .drawer{overflow-x:auto;margin:.3rem 0 .4rem}
@@ -52,7 +53,7 @@ details{margin-top:.3rem}
 .handle.held{cursor:grabbing}
 .pick{cursor:pointer}
 .help{display:none;position:absolute;top:.2rem;right:.2rem;min-width:2.75rem;min-height:2.75rem;font-weight:600}
-.small{max-width:36rem;padding:.5rem .6rem}
+.small{padding:.5rem .6rem}
 .small .title,.small .keys{display:none}
 .small .about{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)}
 .full .about,.full .keys{display:none}

@@ -76,6 +76,13 @@ def test_the_first_frame_is_the_start():
     assert re.search(r'type="range" min="0" max="2" value="2" aria-valuetext="10"', page)
 
 
+def test_it_has_a_name_and_small_print_where_they_are_given():
+    page = both(title="Wider & wider", about="Each line is <one> run.").html
+    words = '<p class="explore-title">Wider &amp; wider</p><p class="explore-about">Each line is &lt;one&gt; run.</p>'
+    assert f'">{words}<div class="explore-controls">' in page
+    assert page.replace(words, "") == both().html
+
+
 def test_labels_rename_controls():
     page = both(labels={"width": "number of <neurons>"}).html
     assert "<label>number of &lt;neurons&gt; <input" in page

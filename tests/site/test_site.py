@@ -246,7 +246,7 @@ def test_a_figure_by_keys_on_paper_and_in_the_dark(visit, address, site):
     from PIL import Image
 
     window = visit()
-    slider = re.compile(r'class="explore"[^<]*<div[^<]*<label>[^<]*<input[^>]*type="range"')
+    slider = re.compile(r'class="explore"[^<]*(?:<p[^<]*</p>)*<div[^<]*<label>[^<]*<input[^>]*type="range"')
     texts = ((name, (site / f"{name}.html").read_text(encoding="utf-8")) for name in chapters(site))
     moving = next((name for name, text in texts if slider.search(text) and 'src="data:image/svg' in text), None)
     if moving is None:
@@ -259,8 +259,16 @@ def test_a_figure_by_keys_on_paper_and_in_the_dark(visit, address, site):
     assert page.get_attribute(".explore-frame img", "src") != before
     ring = page.evaluate("() => getComputedStyle(document.activeElement).outlineStyle")
     assert ring == "solid"
+    wide = "() => document.querySelector('.explore-frame img').getBoundingClientRect().width"
+    column = page.evaluate(wide)
+    page.click(".explore-whole button")
+    page.wait_for_function(f"(column) => ({wide})() > 1.1 * column", arg=column)
+    assert page.get_by_role("button", name="Leave full screen").is_visible()
+    page.get_by_role("button", name="Leave full screen").click()
+    page.wait_for_function(f"(column) => ({wide})() === column", arg=column)
     page.emulate_media(media="print")
     assert not page.is_visible(".explore-controls")
+    assert not page.is_visible(".explore-whole")
     assert page.is_visible(".explore-frame img")
     page.emulate_media(media="screen")
     picture = page.locator('article .foldnet-figure img[src^="data:image/svg"]').first

@@ -36,6 +36,7 @@ class Core:
         "bottleneck",
         "deep",
         "written",
+        "square",
     )
 
     def __init__(self, chromium, address: str, changed: dict[str, tuple[str, str]] | None = None):

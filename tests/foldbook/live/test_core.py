@@ -6,8 +6,10 @@ the core as it is; at the end each is called with a core in which one line was b
 
 from __future__ import annotations
 
+import functools
 import json
 import math
+from fractions import Fraction
 from itertools import pairwise
 
 import numpy as np
@@ -17,6 +19,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from foldbook.chapters import optima_plane
 from foldbook.sheet import line, sheet_network
 from foldnet import ReLUNet
 from foldnet.boolean import capacity
@@ -657,6 +660,69 @@ def test_a_frame_stays_a_frame(core):
         close(first, weights / np.linalg.norm(weights))
 
 
+# ---- square --------------------------------------------------------------------------------------------------------------
+
+
+def corner_network(values, heads, c) -> list[float]:
+    """The nine numbers of a network whose neurons have these values at the corners."""
+    x = np.array(optima_plane.CORNERS)
+    (w1, b1), (w2, b2) = ((x.T @ z / 4, z.mean()) for z in np.asarray(values, float))
+    return [*w1, *w2, b1, b2, *heads, c]
+
+
+@functools.cache
+def square_places():
+    """One network of each critical set of two ReLUs, its loss, and what it leaves at the corners."""
+    found = optima_plane.critical_sets(Fraction(0))
+    return [(corner_network(p.witness[:2], p.witness[2:4], p.witness[4]), float(p.loss)) for p in found]
+
+
+def same_square(core, some=slice(None, None, 9)):
+    """Loss, level and words at witnesses of the critical sets, then loss and creases at random networks."""
+    for t, loss in square_places()[some]:
+        assert core("square.loss(t)", t=t) == pytest.approx(loss, abs=1e-9)
+        left = np.abs([core("square.said(t, x)", t=t, x=x) - y for x, y in zip(optima_plane.CORNERS, optima_plane.XOR)])
+        met, zero = left < 1e-6, np.abs(left - 1) < 1e-6
+        words = core("square.ending(v)", v=loss)
+        if loss == 0:
+            assert (words, met.sum()) == ("All four corners are met", 4)
+        elif loss == 2:  # neighbours are corners of two classes
+            assert words.startswith("Two neighbouring corners are met")
+            assert (met.sum(), zero.sum(), np.array(optima_plane.XOR)[met].sum()) == (2, 2, 0)
+        elif loss == 4:
+            assert words.startswith("All four corners are given the same")
+            assert zero.sum() == 4
+        else:
+            assert words.startswith("One corner is met")
+            assert met.sum() == 1
+    rng = np.random.default_rng(5)
+    for t in rng.normal(size=(20, 9)):
+        net = ReLUNet([t[:4].reshape(2, 2), t[None, 6:8]], [t[4:6], t[8:]])
+        want = float(
+            (net(optima_plane.CORNERS)[:, 0].numpy() - optima_plane.XOR)
+            @ (net(optima_plane.CORNERS)[:, 0].numpy() - optima_plane.XOR)
+        )
+        close(core("square.loss(t)", t=t.tolist()), want, want)
+        assert core("square.level(v)", v=want) == next(
+            (k for k, v in enumerate(optima_plane.losses(0.0)) if abs(v - want) < 0.01), -1
+        )
+        for i in (0, 1):
+            ends = np.array(core("square.crease(t, i, 2)", t=t.tolist(), i=i)).reshape(-1, 2)
+            corners = [np.array([p, q]) @ t[2 * i : 2 * i + 2] + t[4 + i] for p in (-2, 2) for q in (-2, 2)]
+            assert len(ends) == (2 if min(corners) < 0 < max(corners) else 0)
+            assert np.abs(ends @ t[2 * i : 2 * i + 2] + t[4 + i]).max(initial=0) < 1e-12
+            assert (np.abs(ends).max(1, initial=2) <= 2 + 1e-12).all()
+            moved = np.array(core("square.through(t, i, at)", t=t.tolist(), i=i, at=[0.6, -0.8]))
+            w, b = moved[2 * i : 2 * i + 2], moved[4 + i]
+            close(w @ [0.6, -0.8] + b, 0.0)
+            close([np.hypot(*w), w @ [0.8, 0.6]], [np.hypot(*t[2 * i : 2 * i + 2]), 0.0])
+            assert (w @ t[2 * i : 2 * i + 2]) >= 0
+
+
+def test_the_square_is_that_of_the_chapter(core):
+    same_square(core, slice(None))
+
+
 # ---- a broken core is noticed --------------------------------------------------------------------------------------------
 
 
@@ -742,6 +808,9 @@ MUTANTS = {
     "sheet: another shift": ("sheet", "shift = [offset * a", "shift = [offset * b", some_sheets),
     "cube: another digit": ("cube", "(k >> (n - 1 - j))", "(k >> j)", some_swaps),
     "cube: too few signs": ("cube", "signs < 2 ** n", "signs < n", some_swaps),
+    "square: the other side": ("square", "+ o2 * Math.max(w21", "- o2 * Math.max(w21", same_square),
+    "square: another line": ("square", "(-c * a) / size", "(c * a) / size", same_square),
+    "square: turned around": ("square", "< 0 ? -1 : 1, way", "< 0 ? 1 : -1, way", same_square),
     "fold: too strong": ("fold", "(up * size)", "(2 * up * size)", some_folds),
 }
 

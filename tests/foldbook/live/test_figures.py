@@ -586,7 +586,7 @@ def test_the_pieces_of_the_plane_are_counted_and_told(show):
         rest = rest[fan * out + out :]
     net = ReLUNet(weights, biases)
     slope = net.jacobian(np.array([state["probe"]]))[0, 0].numpy()
-    told = re.search(r"f = (\S+)\sx₁ ([+−])\s(\S+)\sx₂", window.readout())
+    told = re.search(r"f\s=\s(\S+)\sx₁\s([+−])\s(\S+)\sx₂", window.readout())
     assert float(told[1].replace("−", "-")) == pytest.approx(slope[0], abs=0.006)
     assert float(told[3]) * (1 if told[2] == "+" else -1) == pytest.approx(slope[1], abs=0.006)
     count = int(re.search(r"([\d,]+) piece", window.readout())[1].replace(",", ""))
@@ -618,7 +618,7 @@ def test_a_network_of_the_reader_s_own_is_pasted(show):
 
 
 def test_each_piece_has_a_dot_at_its_slope_and_each_layer_its_lines(show):
-    window = show("polytopes", hidden=[5, 4])
+    window = show("polytopes", hidden=[5, 4], slopes=True)
     page, state = window.page, window.state()
     net = ReLUNet.random((2, 5, 4, 1)).with_vector(torch.tensor(state["theta"], dtype=torch.float64))
     c = regions(net, [[-1.1, -1.1], [1.1, -1.1], [1.1, 1.1], [-1.1, 1.1]])
@@ -631,6 +631,7 @@ def test_each_piece_has_a_dot_at_its_slope_and_each_layer_its_lines(show):
     expected = sorted((slopes / unit / 2 * side + [2 + side / 2, 16 + side / 2]).tolist())
     assert np.abs(np.array(sorted(dots))[:, 0] - np.array(expected)[:, 0]).max() < 0.06
     assert np.array(sorted(p[1] for p in dots)) == pytest.approx(np.array(sorted(p[1] for p in expected)), abs=0.06)
+    assert page.locator(".picture svg[role=img] text").all_text_contents() == ["slope along x₂", "slope along x₁"]
     green = page.locator("svg[role=group] path[stroke='var(--green)']").get_attribute("d")
     first = regions(net.with_layers([net.weights[0], net.weights[1]], [net.biases[0], net.biases[1]]), c.vertices[:4])
     assert green.count("M") == len(first)
@@ -652,7 +653,9 @@ def test_small_networks_and_other_data_are_at_hand(show):
     window.page.get_by_role("combobox").nth(1).select_option("look")
     box = window.page.locator("svg[role=group]").bounding_box()
     window.page.mouse.click(box["x"] + 0.75 * box["width"], box["y"] + 0.25 * box["height"])
-    assert window.state()["probe"] == pytest.approx([0.55, 0.55], abs=0.02)
+    left, inner = 24, box["width"] - 28  # room for the names of the axes
+    at = [(0.75 * box["width"] - left) / inner, 1 - (0.25 * box["height"] - 4) / inner]
+    assert window.state()["probe"] == pytest.approx([2.2 * v - 1.1 for v in at], abs=0.02)
     assert len(window.state()["points"]) == 240
 
 
@@ -692,16 +695,51 @@ def test_a_stored_state_is_what_the_page_begins_with(show):
     assert json.loads(json.dumps(stored)) == live("breakpoints", w=W, b=B, v=V, ratio=0.5).state
 
 
+TELL = """(done) => {
+  if (!globalThis.asked) document.body.append(Object.assign(document.createElement('div'), {id: 'asked'}));
+  asked.dataset.guess = "guess";
+  if (done) asked.dataset.told = "1";
+  asked.dispatchEvent(new Event("told", { bubbles: true }));
+}"""
+
+
+@pytest.mark.parametrize(
+    ("name", "mark", "words"),
+    [
+        ("breakpoints", "path[fill='var(--tint-b)']", "The band holds half of them by the law."),
+        ("landscape", "path[fill='var(--green)']", "The lowest place of all, the green diamond, is at"),
+        ("optima", "text:has-text('8/3')", "Training ends at 0, 8/3 or 4, the dashed lines."),
+    ],
+)
+def test_the_answer_is_marked_once_the_guess_is_made(show, name, mark, words):
+    window = show(name)
+    marks = window.page.locator(f".picture svg[role=img] {mark}")
+    window.page.evaluate(TELL, False)
+    assert (marks.count(), words in window.readout()) == (0, False), "the answer is not told before"
+    window.page.evaluate(TELL, True)
+    assert (marks.count(), words in window.readout()) == (1, True)
+    window.button("Reset").click()
+    assert (marks.count(), words in window.readout()) == (1, True), "who knows it knows it"
+    assert window.errors == []
+
+
+def test_the_lowest_place_is_the_lowest_of_a_fine_grid(show):
+    state = live("landscape").state
+    window = show("landscape")
+    window.page.evaluate(TELL, True)
+    place, loss = (float(v.replace("−", "-")) for v in re.search(r"is at (\S+), loss (\S+)\.", window.readout()).groups())
+    f = spline(ReLUNet([np.array(state["w"])[:, None], [state["v"]]], [state["b"], [state["offset"]]]))
+    x, y = np.array(sorted(state["points"])).T
+    grid = np.linspace(-3, 3, 6001)
+    losses = breakpoint_slice(f, state["chosen"], x, y)(grid).numpy()
+    assert loss == pytest.approx(losses.min(), abs=6e-4)
+    assert place == pytest.approx(grid[losses.argmin()], abs=0.011)
+
+
 def test_a_slope_is_marked_once_the_guess_below_the_figure_is_made(show):
     window = show("gans")
-    window.page.evaluate("document.body.append(Object.assign(document.createElement('div'), {id: 'asked'}))")
-    tell = """(done) => {
-      asked.dataset.guess = "guess";
-      if (done) asked.dataset.told = "1";
-      asked.dispatchEvent(new Event("told", { bubbles: true }));
-    }"""
-    window.page.evaluate(tell, False)
+    window.page.evaluate(TELL, False)
     assert "tick" not in window.readout(), "the answer is not told before"
-    window.page.evaluate(tell, True)
+    window.page.evaluate(TELL, True)
     marked = int(re.search(r"From slope (\d+) on, at the tick", window.readout())[1])
     assert lost_by_staircase(5, 0.4, marked) < 0.01 < lost_by_staircase(5, 0.4, 0.9 * marked)

@@ -24,6 +24,7 @@ PLACES = """() => {
   };
 }"""
 LARGE = [
+    ("polytopes", {"hidden": [4, 3], "probe": [0.5, -0.55], "slopes": True}),
     ("depth", {"hidden": [6] * 5}),
     ("capacity", {"build": "waves", "widths": [2, 2, 2, 3, 3], "bits": 16}),
     ("swaps", {"table": [0, 1] * 8, "weights": [0.9, 0.3, 0.5, 0.17]}),
@@ -57,6 +58,38 @@ def test_button_picture_and_controls_are_on_one_screen(show, name, state, size):
         assert window.page.evaluate(PLACES)["outside"] <= 1
         window.button("Leave full screen").click()
         window.page.wait_for_function(f"{now} - was < 1", arg=before["width"])
+    assert window.errors == []
+
+
+XOR = [[-0.8, -0.8, -1], [-0.8, 0.8, 1], [0.8, -0.8, 1], [0.8, 0.8, -1]]
+SMALL = [
+    *((name, {}) for name in NAMES),
+    ("polytopes", {"hidden": [3]}),
+    ("polytopes", {"hidden": [8, 8, 8], "slopes": True}),
+    ("perceptron", {"mistakes": 4, "proof": True}),
+    ("perceptron", {"points": XOR, "mistakes": 3}),
+    ("depth", {"hidden": [3, 3, 3], "start": "fan"}),
+    ("depth", {"hidden": [4, 4, 4], "seed": 2119, "data": True}),
+    ("bottleneck", {"mu": 0, "compare": True}),
+    ("capacity", {"build": "waves", "widths": [2, 2, 2], "bits": 8}),
+]
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_a_small_one_and_its_sentence_are_on_one_screen(many, size):
+    viewport, most = SIZES[size]
+    window = many(*(live(name, small=True, **state) for name, state in SMALL), viewport=viewport, has_touch=size == "phone")
+    tall = window.page.evaluate(
+        """() => [...document.querySelectorAll('[data-live]')].map((host) => {
+          const root = host.shadowRoot, stage = root.querySelector('.stage');
+          const all = root.querySelectorAll('.top, .stage, .readout, .readout + div');
+          const parts = [...all].map((e) => e.getBoundingClientRect());
+          const tall = Math.max(...parts.map((b) => b.bottom)) - Math.min(...parts.map((b) => b.top));
+          return [host.dataset.live, Math.round(tall), stage.scrollWidth - stage.clientWidth];
+        })"""
+    )
+    assert [one for one in tall if one[1] > most or one[2] > 0] == []
+    assert len(tall) == len(SMALL)
     assert window.errors == []
 
 
@@ -115,6 +148,53 @@ def test_small_ones_stand_on_a_page_any_number_of_times(many, axe):
     assert [(v["id"], [n["html"][:120] for n in v["nodes"]]) for v in found["violations"]] == []
     assert window.errors == []
     assert repr(live("breakpoints", small=True, ratio=2)) == "live(breakpoints, small, ratio)"
+
+
+def test_linked_ones_change_together(many):
+    window = many(*(live("breakpoints", small=True, linked=name, ratio=r) for name, r in (("a", 1), ("a", 1), ("", 1), ("b", 1))))
+    hosts = window.page.locator("[data-live]")
+    bend = [hosts.nth(k).get_by_role("slider", name="bend 1", exact=True) for k in range(4)]
+    before = [one.get_attribute("aria-valuenow") for one in bend]
+    assert len(set(before)) == 1
+    for key in ("Shift+ArrowRight", "ArrowRight"):
+        bend[1].press(key)
+    moved = bend[1].get_attribute("aria-valuenow")
+    assert moved != before[1]
+    hosts.first.locator(f".handle[aria-valuenow='{moved}']").wait_for()
+    assert bend[1].evaluate("e => e.getRootNode().activeElement === e"), "the hand stays where it is"
+    assert [one.get_attribute("aria-valuenow") for one in bend] == [moved, moved, before[2], before[3]]
+    hosts.first.get_by_role("slider", name="scale of the biases over scale of the weights").fill("20")
+    hosts.nth(1).locator("input[aria-valuetext='2.1']").wait_for()
+    hosts.nth(1).get_by_role("button", name="Reset").click()
+    hosts.first.locator("input[aria-valuetext='1']").wait_for()
+    assert [one.get_attribute("aria-valuenow") for one in bend] == before
+    assert window.errors == []
+
+
+def test_linked_ones_keep_what_no_hand_changed(many):
+    """Two views of one network: its weights are shared, what each of them looks at is its own."""
+    window = many(*(live("depth", small=True, linked="net", hidden=[4, 4], layer=1, neuron=k) for k in (0, 2)))
+    hosts = window.page.locator("[data-live]")
+    state = "({foldnetState: {neuron, theta}}) => [neuron, String(theta)]"
+    shown = f"() => [...document.querySelectorAll('[data-live]')].map({state})"
+    (_, old), _ = window.page.evaluate(shown)
+    hosts.first.get_by_role("button", name="10 steps").click()
+    window.page.wait_for_function(f"(old) => ({shown})()[1][1] !== old", arg=old)
+    (first, theta), (second, same) = window.page.evaluate(shown)
+    assert (first, second) == (0, 2)
+    assert theta == same != old
+    assert window.errors == []
+
+
+@pytest.mark.parametrize("small", [False, True])
+def test_a_page_has_words_of_its_own_for_a_figure(many, small):
+    figure = live("polytopes", small=small, title='A "fence" of <three>', about="What is drawn & why.")
+    window = many(figure)
+    assert figure.title in figure.embed().replace("&quot;", '"').replace("&lt;", "<").replace("&gt;", ">")
+    group = window.page.get_by_role("group", name='A "fence" of <three>')
+    assert group.locator(".about").text_content() == "What is drawn & why."
+    assert window.page.locator(".title").is_visible() is not small
+    assert window.errors == []
 
 
 def test_a_link_opens_the_one_that_made_it(many):

@@ -137,6 +137,56 @@ def test_a_path_has_the_colour_of_its_bend(show):
     assert all(fill in (path, "var(--soft)") for fill, path in zip(fills, paths))
 
 
+ENDS = """() => [...document.querySelector('[data-live]').shadowRoot.querySelectorAll('path.arrow')].map((e) => {
+  const { x, y, width, height } = e.getBBox();
+  return [x, x + width, y, y + height];
+})"""
+
+
+def test_bends_are_numbered_and_no_arrow_lies_on_another(show):
+    window = show("dynamics")
+    bends = window.page.get_by_role("slider", name=re.compile("^bend"))
+    assert bends.locator("text").all_text_contents() == [str(k + 1) for k in range(8)]
+    arrows, page = window.page.evaluate(ENDS), window.page
+    moving = page.locator("path.arrow").evaluate_all("all => all.map((e) => e.getAttribute('stroke'))")
+    seen = [b for b in bends.all() if "off the page" not in b.get_attribute("aria-valuetext")]
+    assert moving == [b.locator("path").get_attribute("fill") for b in seen], "in the colour of its dot"
+    both = [(p, q) for i, p in enumerate(arrows) for q in arrows[:i]]
+    assert [(p, q) for p, q in both if p[0] < q[1] and q[0] < p[1] and p[2] < q[3] and q[2] < p[3]] == []
+    assert len({round(top) for *_, top, _ in arrows}) <= 4
+    ends = page.locator(".end text")
+    assert ends.all_text_contents() == [b.locator("text").text_content() for b in seen], "the lower picture is not empty"
+    window.button("100 steps").click()
+    assert ends.count() >= 6
+    looks = page.locator(".picture svg[role=img] svg path").evaluate_all(
+        "all => all.map((e) => e.getAttribute('stroke') + e.getAttribute('stroke-dasharray'))"
+    )
+    assert len(set(looks)) == len(looks) == 8, "no two paths alike"
+
+
+def test_the_pile_is_not_empty_when_the_page_opens(show):
+    window = show("breakpoints")
+    assert window.readout().startswith("5 bends so far.")
+    window.button("Clear the pile").click()
+    assert window.readout().startswith("The pile is empty")
+    window.button("Reset").click()
+    assert window.readout().startswith("5 bends so far.")
+
+
+@pytest.mark.parametrize(("power", "color", "who"), [(0, "orange", "steps"), (1, "blue", "ReLU"), (2, "green", "higher powers")])
+def test_a_surface_has_the_colour_of_its_activation_and_a_key(show, power, color, who):
+    window = show("beyond", power=power, built=True)
+    fills = window.page.locator(".picture svg[role=img] g > path[fill-opacity]").evaluate_all(
+        "all => [...new Set(all.map((e) => e.getAttribute('fill') + e.getAttribute('stroke')))].sort()"
+    )
+    assert fills == [f"var(--{color})var(--ink)", f"var(--{color})var(--paper)"]
+    key = window.page.locator(".picture p")
+    assert key.inner_text().split() == f"the surface of {who} over the data, over the hole.".split()
+    assert key.locator("path").evaluate_all("all => all.map((e) => e.getAttribute('stroke'))") == ["var(--paper)", "var(--ink)"]
+    window.button("Take it away").click()
+    assert "measured heights" in key.inner_text()
+
+
 def test_optima_says_to_all_that_it_rests(show):
     window = show("optima", context=QUIET)
     window.button("Train").click()
@@ -235,6 +285,35 @@ def test_points_are_put_in_and_taken_away_by_keys(show, name, handle):
     diamond.press("Delete")
     assert window.state()["points"] == []
     assert window.errors == []
+
+
+def test_the_map_of_a_piece_can_be_computed_by_hand(show):
+    window = show("polytopes", hidden=[4, 3], probe=[0.5, -0.55])
+    first, last = window.readout().split("\n")
+    assert "pieces" in first
+    assert last.startswith("At the diamond (0.50, −0.55) f")
+    found = re.search(r"f\s=\s(\S+)\sx₁\s(.*)\sx₂\s(.*)\s=\s(\S+)\.", last).groups()
+    a, b, c, value = (number(v.replace("\xa0", "")) for v in found)
+    assert 0.5 * a - 0.55 * b + c == pytest.approx(value, abs=0.016)
+    names = window.page.get_by_role("group", name="The pieces of the plane and the data").locator("text")
+    assert sorted(names.all_text_contents()) == sorted(["x₁", "x₂", *2 * ["−1", "0", "1"]])
+
+
+def test_the_slopes_are_shown_where_they_are_asked_for(show):
+    window = show("polytopes")
+    dual = window.page.locator(".picture svg[role=img]")
+    assert not dual.is_visible()
+    window.page.get_by_role("checkbox", name="show the slopes").check()
+    assert dual.is_visible()
+    assert window.state()["slopes"] is True
+    window.button("Reset").click()
+    assert not dual.is_visible()
+
+
+def test_the_formula_is_not_cut_on_a_phone(show):
+    window = show("polytopes", hidden=[8, 8, 8], edge=1200, context={"viewport": {"width": 390, "height": 844}})
+    box = window.page.locator(".readout").evaluate("e => [e.scrollWidth, e.clientWidth]")
+    assert box[0] <= box[1]
 
 
 # ---- the sheet ---------------------------------------------------------------------------------------------------------------

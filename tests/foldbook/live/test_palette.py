@@ -45,6 +45,18 @@ def test_every_line_stands_out_from_every_ground(palette):
         assert contrast(palette[line], palette[ground]) > 3, (line, ground)  # WCAG 1.4.11
 
 
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_colours_of_the_pages_stand_out_too(theme):
+    """Marks and words of verdicts, by the style sheet, on all papers that it has."""
+    css = (LIVE.parent / "book/_assets/book.css").read_text(encoding="utf-8")
+    found = dict(re.findall(r"--([\w-]+): (#\w{6})", re.search(rf'html\[data-theme="{theme}"\] {{(.*?)\n}}', css, re.DOTALL)[1]))
+    names = ["pst-color-link", "pst-color-secondary", *(f"book-{name}" for name in ("green", "gold", "red", "blue", "grey"))]
+    grounds = [found[f"pst-color-{name}"] for name in ("background", "surface", "target")]
+    blue = re.search(rf"{theme.upper()} = `.*?--tint-a:(#\w{{6}})", (LIVE / "ui/palette.js").read_text(), re.DOTALL)[1]
+    for name, ground in itertools.product(names, [*grounds, blue]):
+        assert contrast(found[name], ground) > 3, (name, ground)
+
+
 @pytest.mark.parametrize("eye", [np.eye(3), DEUTERANOPE], ids=["most eyes", "deuteranope"])
 def test_no_two_lines_look_alike(palette, eye):
     """2.3 is said to be a difference that is just noticed; side by side one wants several times that."""
