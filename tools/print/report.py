@@ -13,7 +13,7 @@ from pathlib import Path
 import jinja2
 import numpy as np
 
-from experiments import depth_pieces
+from experiments import census_again, depth_pieces
 from foldbook import ledger, plan
 from foldbook.chapters.capacity import log2_network_functions
 from foldbook.chapters.census import kernels, of_function
@@ -162,5 +162,27 @@ def computed() -> dict:
         "beyond": RECORD[0],
         "above": round(averaged_bound(RECORD[0])[0]),
         "record": swaps(quadratic(*RECORD)),
+        "census": again(),
         "predictors": len(of_function(one) | kernels(one, "leaky", 4)) + 1,  # and the swaps value
+    }
+
+
+def again() -> dict:
+    """The census that was registered: what became of its statements, and a table of those predictors that lead, and of swaps."""
+    stored_run = run("census_again")
+    seen = census_again.Seen(stored_run)
+    said = Counter(census_again.outcome(bar, found) for _, bar, found in census_again.statements(seen))
+    names, width = {"leaky": "leaky ReLU", "relu": "ReLU", "gelu": "GELU", "tanh": "tanh", "abs": "absolute value"}, 4
+    rho = {name: [seen.rho(a, name).mean() for a in names] for name in census_again.SIXTEEN}
+    leads = {max(rho, key=lambda name: rho[name][k]) for k in range(len(names))} | {"influence", "kernel at hand", "swaps"}
+    ordered = sorted(leads, key=lambda name: -np.mean(rho[name]))
+    full = {"swaps": "swaps value", "kernel at hand": "$y^TK^{-1}y$ at hand"}
+    return {
+        **{name: said[name] for name in ("held", "refuted", "undecided")},
+        "said": said.total(),
+        "commit": stored_run.rows[0].commit,
+        "classes": int(stored_run.row(task="share", activation="leaky", width=width)["maps"]["swaps"].sum()),
+        "width": width,
+        "activations": list(names.values()),
+        "table": [(full.get(name, name.replace("above", "Fourier weight above degree")), rho[name]) for name in ordered],
     }

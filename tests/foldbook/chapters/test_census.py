@@ -42,7 +42,8 @@ def spelled_out(table):
         sides = [[tree(tuple(sorted((*known, (i, b))))) for b in (0, 1)] for i in left]
         return 1 + min(max(a[0], b[0]) for a, b in sides), min(a[1] + b[1] for a, b in sides)
 
-    return np.mean([packing(x) for x in f]), np.mean([certificate(x) for x in f]), *tree(())
+    blocks_at, fixed_at = [packing(x) for x in f], [certificate(x) for x in f]
+    return np.mean(blocks_at), np.mean(fixed_at), *tree(()), max(blocks_at), max(fixed_at)
 
 
 def leap_of(table):
@@ -64,9 +65,12 @@ def leap_of(table):
 @pytest.mark.parametrize("t", TABLES, ids=["three", "four"])
 def test_subcubes_and_leap_by_their_definitions(t):
     depth, leaves = census.smallest_trees(t)
-    found = np.column_stack([census.block_sensitivities(t), census.certificates(t), depth, leaves])
+    largest = census.block_sensitivities(t, np.max), census.certificates(t, np.max)
+    found = np.column_stack([census.block_sensitivities(t), census.certificates(t), depth, leaves, *largest])
     assert np.allclose(found, [spelled_out(table) for table in t])
     assert census.leap(t).tolist() == [leap_of(table) for table in t]
+    assert np.allclose(census.sensitivities(t), training.measures(t)["influence"])
+    assert ((census.off_the_staircase(t) > 0) == (census.leap(t) > 1)).all()
 
 
 def test_leap_of_a_staircase_and_of_its_top_step():
@@ -74,6 +78,29 @@ def test_leap_of_a_staircase_and_of_its_top_step():
     x = corners(3)
     mux = np.where(x[:, 0] > 0, x[:, 1], x[:, 2]) > 0
     assert census.leap(np.stack([mux, parity(3), x[:, 0] > 0, np.ones(8)]).astype(np.uint8)).tolist() == [1, 3, 1, 0]
+
+
+def test_off_the_staircase_is_the_weight_that_single_steps_do_not_reach():
+    """x1 or the parity of the other three: x1 is reached at once, and what holds the parity never."""
+    x = corners(4, low=0)
+    f = (x[:, 0] | (x[:, 1:].sum(1) % 2)).astype(np.uint8)
+    assert np.isclose(census.off_the_staircase(f[None])[0], 0.5)
+
+
+def test_values_are_compared_at_equal_weight():
+    """Value 3 goes with weight, weight with failures: 3 is harder by 20 in all, and easier by 5 where the weight is equal."""
+    values, weight = np.array([3, 3, 3, 4, 4, 4]), np.array([0.1, 0.5, 0.5, 0.1, 0.1, 0.5])
+    missed = np.where(weight < 0.3, 10, 85) - 5.0 * (values == 3)
+    assert missed[values == 3].mean() - missed[values == 4].mean() == 20
+    assert census.at_equal_weight(missed, values, weight, 3) == -5
+    assert np.isnan(census.at_equal_weight(missed, values, weight, 7))
+
+
+def test_functions_as_heavy_are_drawn_from_their_neighbours():
+    solved, weight = np.array([0, 100, 7, 9]), np.array([0.1, 0.1, 0.5, 0.5])
+    drawn = census.as_heavy(solved, weight, np.array([0.11, 0.495]))
+    assert set(drawn.tolist()) == {3.5, 4.5, 53.5, 54.5}
+    assert abs(drawn.mean() - 29) < 3
 
 
 @pytest.mark.parametrize("activation", ["leaky", "relu", "gelu", "tanh", "abs", "sine"])
