@@ -51,7 +51,8 @@ def _cones() -> dict[str, tuple[tuple[int, int], ...]]:
 CONES = _cones()
 CASES = tuple(CONES)
 OPEN = tuple(case for case in CASES if "0" not in case)
-REGIONS = tuple(product(OPEN, OPEN))
+REGIONS = tuple((one, two) for one in OPEN for two in OPEN)
+LIVE = tuple((one, two) for one in (True, False) for two in (True, False))
 
 
 def activation(w, b) -> tuple:
@@ -115,12 +116,12 @@ class Family:
 def families() -> list[Family]:
     """All families of steady states in the interior of the 36 regions, each with a witness in exact arithmetic."""
     found = []
-    for region, live in product(REGIONS, product((True, False), repeat=2)):
+    for region, live in product(REGIONS, LIVE):
         outputs = steady_outputs(region, live)
         point = _witness(region, live, outputs)
         if point is not None:
             w, o, b = point[:2], point[2:4], point[4:6]
-            found.append(Family(region, live, outputs, loss_of(outputs), kind(w, b, o, outputs), point))  # ty: ignore[invalid-argument-type]
+            found.append(Family(region, live, outputs, loss_of(outputs), kind(w, b, o, outputs), point))
     return found
 
 
@@ -129,9 +130,10 @@ def _witness(region, live, outputs) -> Vector | None:
     idle = {}
     for i, (case, on) in enumerate(zip(region, live)):
         if not on:
-            idle[i] = _idle(case, outputs)
-            if idle[i] is None:
+            still = _idle(case, outputs)
+            if still is None:
                 return None
+            idle[i] = still
     for heads in product((1, -1), repeat=sum(live)):
         o = [0, 0]
         for i, sign in zip([i for i in (0, 1) if live[i]], heads):
@@ -141,7 +143,7 @@ def _witness(region, live, outputs) -> Vector | None:
         lengths = _positive_solution(columns, outputs)
         if lengths is not None:
             *lengths, c = lengths
-            inner = [[Fraction(0), Fraction(0)] if live[i] else list(idle[i]) for i in (0, 1)]  # ty: ignore[invalid-argument-type]
+            inner = [[Fraction(0), Fraction(0)] if live[i] else list(idle[i]) for i in (0, 1)]
             for length, (i, w, b) in zip(lengths, rays):
                 inner[i] = [inner[i][0] + length * w, inner[i][1] + length * b]
             return (inner[0][0], inner[1][0], Fraction(o[0]), Fraction(o[1]), inner[0][1], inner[1][1], c)

@@ -11,6 +11,7 @@ neuron is told by its four values at the corners, whose sums over the two diagon
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations, permutations, product
 
@@ -129,41 +130,94 @@ def is_minimum(cases, heads, residual, a) -> bool:
     return True
 
 
-def places(a: Fraction) -> dict[tuple, list[tuple]]:
-    """All kinds of places that are steady within their cases: by loss, minimum or not, and whether the loss is smooth there.
+@dataclass(frozen=True)
+class Place:
+    """One set of networks at which the loss is steady within their cases: neurons of these cases, output weights of these signs.
 
-    Each is a list of witnesses `(z1, z2, o1, o2, c)`, one for each pair of `pairs()` and each choice of signs. Losses and tests
-    are exact. The witnesses are rounded: the equations have a solution, so one with positive lengths lies beside the rounded one.
+    loss: the sum of the four squared errors, exact.
+    kind: "minimum", "saddle" where the loss is smooth, or "neither" on a kink, where it can fall.
+    smooth: whether no neuron with an output weight vanishes at a corner.
+    dimension: of the set, among nine parameters.
+    images: how many such sets the symmetries of the square and the exchange of the neurons make of it.
+    witness: one network of it, `(z1, z2, o1, o2, c)`, rounded: the equations have a solution, so one with positive lengths lies
+        beside the rounded one.
     """
-    found: dict[tuple, list[tuple]] = {}
-    for cases, heads in product(pairs(), product((1, -1, 0), repeat=2)):
-        if cases[0] == cases[1] and heads[0] < heads[1]:
-            continue  # the same with the neurons exchanged
+
+    cases: tuple[Case, Case]
+    heads: tuple[int, int]
+    loss: Fraction
+    kind: str
+    smooth: bool
+    dimension: int
+    images: int
+    witness: tuple
+
+
+def critical_sets(a: Fraction) -> list[Place]:
+    """All sets of places that are steady within their cases, one for each pair of `pairs()` and each choice of signs.
+
+    Losses, tests and dimensions are exact.
+    """
+    found = []
+    for cases, heads in product(pairs(), product((1, -1, 0), (1, -1, 0))):
+        turned = _images(cases, heads)
+        if (cases, heads) != max(t for t in turned if t[0] == cases):
+            continue  # the same by a symmetry
         live = [(case, o) for case, o in zip(cases, heads) if o]
-        outputs = _project([(1,) * 4, *(passed(z, a) for case, _ in live for z in CASES[case])])
+        spanned = [(1,) * 4, *(passed(z, a) for case, _ in live for z in CASES[case])]
+        outputs = _project(spanned)
         residual = tuple(y - v for y, v in zip(XOR, outputs))
         witness = _witness(cases, heads, outputs, residual, a)
         if witness is not None:
             smooth = all(0 not in case for case, _ in live)
-            key = sum(r * r for r in residual), is_minimum(cases, heads, residual, a), smooth
-            found.setdefault(key, []).append(witness)
+            kind = "minimum" if is_minimum(cases, heads, residual, a) else "saddle" if smooth else "neither"
+            # free are what each live neuron passes on and how it shares it with its output weight, less what the outputs fix
+            free = sum(len(_orthogonal(CASES[case])) + 1 for case, _ in live) + 1 - len(_orthogonal(spanned))
+            for case, o in zip(cases, heads):
+                if not o:  # an idle neuron must only not be asked for
+                    free += len(_orthogonal(CASES[case])) - any(_pull(case, residual, a))
+            loss = sum((r * r for r in residual), Fraction(0))
+            found.append(Place(cases, heads, loss, kind, smooth, free, len(turned), witness))
     return found
 
 
-def _project(rows) -> tuple[Fraction, ...]:
-    """The point of the span nearest to XOR, in rational arithmetic."""
-    dot = lambda p, q: sum(s * t for s, t in zip(p, q))  # noqa: E731
-    basis, fitted = [], [Fraction(0)] * 4
+def _images(cases, heads) -> set[tuple]:
+    """What the symmetries of the square and the exchange of the neurons make of two cases and signs.
+
+    A quarter turn exchanges the classes, so the output weights are negated with it.
+    """
+    found = set()
+    for s in SYMMETRIES:
+        (p, q), (o, u) = (tuple(case[k] for k in s) for case in cases), (XOR[s[0]] * XOR[0] * o for o in heads)
+        found |= {((p, q), (o, u)), ((q, p), (u, o))}
+    return found
+
+
+def _pull(case: Case, residual, a) -> list:
+    """How the residual asks for each ray of a neuron that is not used."""
+    return [sum(r * t for r, t in zip(residual, passed(z, a))) for z in CASES[case]]
+
+
+def _dot(p, q):
+    return sum(s * t for s, t in zip(p, q))
+
+
+def _orthogonal(rows) -> list[list[Fraction]]:
+    """An orthogonal basis of the span of these rows, in rational arithmetic."""
+    basis: list[list[Fraction]] = []
     for row in rows:
         rest = [Fraction(t) for t in row]
         for e in basis:
-            part = dot(rest, e) / dot(e, e)
+            part = _dot(rest, e) / _dot(e, e)
             rest = [r - part * t for r, t in zip(rest, e)]
-        if any(rest):
-            basis.append(rest)
-            part = dot(XOR, rest) / dot(rest, rest)
-            fitted = [f + part * t for f, t in zip(fitted, rest)]
-    return tuple(fitted)
+        basis += [rest] if any(rest) else []
+    return basis
+
+
+def _project(rows) -> tuple[Fraction, ...]:
+    """The point of the span nearest to XOR."""
+    parts = [(_dot(XOR, e) / _dot(e, e), e) for e in _orthogonal(rows)]
+    return tuple(sum((part * e[k] for part, e in parts), Fraction(0)) for k in range(4))
 
 
 def _witness(cases, heads, outputs, residual, a):
@@ -183,7 +237,7 @@ def _witness(cases, heads, outputs, residual, a):
 
 def _idle(case, residual, a):
     """Values of a neuron of this case that the loss does not ask to be used; None where there are none."""
-    pull = [sum(r * t for r, t in zip(residual, passed(z, a))) for z in CASES[case]]
+    pull = _pull(case, residual, a)
     up, down = sum(t for t in pull if t > 0), -sum(t for t in pull if t < 0)
     if (up == 0) != (down == 0):
         return None
