@@ -115,7 +115,7 @@ export default figure({
     { play: `Drop ${STARTS} starts`, step: fall, perFrame: 40, most: 1e6, plain: true },
   ], [{ menu: "XOR", key: "data", options: { line: "on a line", plane: "in the plane" } }]],
   draw(state, painters, memory) {
-    if (state.data === "plane") return drawPlane(state, painters, memory);
+    if (state.data === "plane") return drawPlane(state, /** @type {[any, any]} */ (/** @type {any} */ (painters)), memory);
     const [plot, below] = painters, { trainer, ends, rest, told } = memory, f = hinged(state), now = loss(f);
     plot.faint(own(f, REACH));
     plot.line(chain(f, REACH));
