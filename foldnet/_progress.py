@@ -19,8 +19,8 @@ def line():
     return sys.stderr if sys.stderr and sys.stderr.isatty() else None
 
 
-def bar(total: int, wanted: bool):
-    """A tqdm bar that is gone when the fit is done: where there is a line for it; elsewhere, and without tqdm, nothing."""
+def bar(total: int, wanted: bool, unit: str = "epoch"):
+    """A tqdm bar that is gone when all is done: where there is a line for it; elsewhere, and without tqdm, nothing."""
     file = line() if wanted else None
     if file is None:
         return nullcontext()
@@ -29,7 +29,7 @@ def bar(total: int, wanted: bool):
     except ImportError:
         return nullcontext()
     # with the delay, what is over within a second shows nothing at all
-    return tqdm(total=total, unit="epoch", leave=False, delay=1, ncols=80, file=file)
+    return tqdm(total=total, unit=unit, leave=False, delay=1, ncols=80, file=file)
 
 
 class _NotebookLine:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
 
+from ._between import CONVOLUTIONS
 from ._layers import first
 from .trace import Graph, NotPiecewiseLinear
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from .net import PiecewiseLinear
 
 TRIALS = 4  # random points at which a converted network is compared with the module
+USUAL = (28, 32, 8, 16, 64, 96, 224, 299)  # how many pixels images often have in each direction
 CLOSE = {torch.float64: 1e-9, torch.float32: 1e-4}  # how near they must be, relative to the largest output
 
 
@@ -37,6 +39,24 @@ def shape_of(graph: Graph) -> tuple[int, ...]:
 
 
 @torch.no_grad()
+def that_fits(graph: Graph, given: tuple[int, ...], zero: Tensor) -> str:
+    """A shape of an input that a network takes, where it does not take the given one; empty where none is found."""
+    layers = (graph.part(node) for node in graph.nodes if node.op == "call_module")
+    layer: Any = next((part for part in layers if isinstance(part, (nn.Linear, *CONVOLUTIONS))), None)
+    flat, dims = isinstance(layer, nn.Linear), 0 if layer is None else layer.weight.ndim - 2
+    ahead = [(layer.in_features,)] if flat else [] if layer is None else [(layer.in_channels, *[n] * dims) for n in USUAL]
+    batch = len(given) == dims + 2 or given[:1] == (1,)
+    for shape in [given[1:], *ahead] if batch else ahead:
+        try:
+            for n in (3, 2):
+                graph.run(zero.new_zeros(n, *shape))
+        except (NotPiecewiseLinear, RuntimeError, ValueError, IndexError, TypeError):
+            continue
+        return f", but one of shape {shape}" + ": leave out the batch" * (batch and shape == given[1:])
+    return ""
+
+
+@torch.no_grad()
 def compare(net: PiecewiseLinear, module: nn.Module, cut_head: bool, own: Tensor | None) -> None:
     """Refuse what is not the module's function, or not affine on a piece, at random points and at one's own."""
     made = torch.Generator().manual_seed(0)
@@ -57,7 +77,7 @@ def compare(net: PiecewiseLinear, module: nn.Module, cut_head: bool, own: Tensor
                 part.training = training
     towards = x[0] + 1e-3 * (x[1] - x[0])
     try:
-        found = net.line(x[0], towards, most=20_000)
+        found = net.line(x[0], towards, most=20_000, progress=False)
     except ValueError:  # too many bends even there to be looked at
         return
     middle = (found.t[:-1] + found.t[1:])[:8] / 2

@@ -8,12 +8,13 @@ pixel and the largest of those before it; then pieces are joined in which a late
 from __future__ import annotations
 
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from torch import Tensor, fx
 
+from .._progress import bar
 from ..geometry._outlines import SQUARE, convex
 from ..geometry._sheet import Drawing, Sheet
 from ..geometry.regions import MOST_FACES, on_plane, regions
@@ -31,7 +32,7 @@ ROOM = 64 * 2**20  # bytes of values that a drawing begins with; LINES units at 
 LINES = 256
 
 
-def pieces(net: PiecewiseLinear, origin=None, axes=None, window=SQUARE, most: int = MOST_FACES) -> Slice:
+def pieces(net: PiecewiseLinear, origin=None, axes=None, window=SQUARE, most: int = MOST_FACES, progress: bool = False) -> Slice:
     """All pieces of a network in a convex window of a plane.
 
     net: a traced network; one of two inputs needs no plane.
@@ -39,10 +40,12 @@ def pieces(net: PiecewiseLinear, origin=None, axes=None, window=SQUARE, most: in
     axes: the two directions u and v, each of the shape of an input.
     window: a number r for the square from -r to r, a box ((x0, x1), (y0, y1)), or the corners of a convex polygon (m, 2).
     most: more pieces than this are refused.
+    progress: show a bar.
     """
     section, frame = _section(net, origin, axes), convex(window)
     try:
-        return _drawn(net, section, frame, most)
+        with bar(len(net.graph.kinked), progress, "step") as shown:
+            return _drawn(net, section, frame, most, shown)
     except TooMany as error:
         more = "" if error.memory else f", or raise most={most:,}"
         raise ValueError(f"{error}: take a smaller window{_that_would_do(net, section, frame, error.goal)}{more}") from None
@@ -91,8 +94,8 @@ def _dense(net: PiecewiseLinear, section: Section, frame: np.ndarray, most: int)
     return Slice(section, *parts, tuple(map(np.arange, dense.sizes[1:-1])))
 
 
-def _drawn(net: PiecewiseLinear, section: Section, frame: np.ndarray, most: int) -> Slice:
-    """The pieces, step by step."""
+def _drawn(net: PiecewiseLinear, section: Section, frame: np.ndarray, most: int, shown: Any = None) -> Slice:
+    """The pieces, step by step; `shown` is a bar or None."""
     if (found := _dense(net, section, frame, most)) is not None:
         return found
     passes = Passes(net.graph, section.inputs, net.device, section.at_once)
@@ -125,6 +128,10 @@ def _drawn(net: PiecewiseLinear, section: Section, frame: np.ndarray, most: int)
                 column.append(start + np.arange(len(changing)))
                 layer.append(np.full(len(changing), step))
                 words += -(-len(changing) // 64)
+                if shown is not None:
+                    shown.set_postfix_str(f"{len(sheet.bits):,} pieces")
+        if shown is not None:
+            shown.update(1)
         numbers.append(np.concatenate(units))
         widths.append(len(numbers[-1]))
         if pixels > 2 and base > first:
@@ -133,7 +140,7 @@ def _drawn(net: PiecewiseLinear, section: Section, frame: np.ndarray, most: int)
     ends, place = passes.each("output", sheet.vertices, lambda node, values: values[first_of(node)].flatten())
     sheet = sheet._replace(values=torch.cat(ends).double().cpu().numpy().reshape(-1, int(np.prod(net.output_shape)))[place])
     layer, column = np.concatenate([*layer, np.full(len(frame), -1)]), np.concatenate([*column, np.arange(len(frame))[::-1]])
-    section = replace(section, sizes=(2, *widths, int(np.prod(net.output_shape))))
+    section = replace(section, sizes=(2, *widths, int(np.prod(net.output_shape))), known=(sheet.vertices, sheet.values))
     ends = np.cumsum([-(-width // 64) for width in widths])[:-1]
     bits = tuple(map(np.ascontiguousarray, np.split(sheet.bits, ends, axis=1))) if widths else ()
     parts = (sheet.vertices, sheet.values, sheet.starts, sheet.corners, sheet.sides, sheet.edges, sheet.faces)
@@ -143,7 +150,8 @@ def _drawn(net: PiecewiseLinear, section: Section, frame: np.ndarray, most: int)
 def _section(net: PiecewiseLinear, origin, axes) -> Section:
     size = int(np.prod(net.input_shape))
     if (origin is None) != (axes is None) or (origin is None and size != 2):
-        raise ValueError(f"a plane in {size} dimensions has an origin and two axes")
+        how = "" if size == 2 else ": regions() is for two inputs, net.plane(origin, u, v, window) takes others"
+        raise ValueError(f"a plane in {size} dimensions has an origin and two axes{how}")
     whole = origin is None
     origin = torch.zeros(2) if origin is None else torch.as_tensor(origin)
     axes = torch.eye(2) if axes is None else torch.stack([torch.as_tensor(axis).flatten() for axis in axes])

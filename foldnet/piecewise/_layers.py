@@ -134,6 +134,9 @@ WHY = {  # by the name of a module, a function or a method
         "divides by its data: not piecewise linear",
     ),
     **dict.fromkeys(("Hardshrink", "hardshrink"), "jumps, and no network here does"),
+    **dict.fromkeys(
+        ("Softmax", "softmax", "LogSoftmax", "log_softmax", "Sigmoid", "sigmoid", "Tanh", "tanh"), "is not piecewise linear"
+    ),
 }
 
 

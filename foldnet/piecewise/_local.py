@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from math import prod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
@@ -46,11 +46,13 @@ def free_memory(device: torch.device) -> float:
         return float("inf")
 
 
-def margin(net: PiecewiseLinear, x: Tensor, direction: Tensor | None) -> Tensor:
-    """`PiecewiseLinear.margin` of one point of the shape of an input."""
+def margin(net: PiecewiseLinear, x: Tensor, direction: Tensor | None, shown: Any) -> Tensor:
+    """`PiecewiseLinear.margin` of one point of the shape of an input; `shown` is a bar or None."""
     if direction is not None:
         z, speed, *_ = jvp(net.sides, (x,), (direction,))
         far = (-z / speed)[(speed != 0) & (z * speed < 0)]
+        if shown is not None:
+            shown.update(1)
     else:
         z, back, *_ = vjp(net.sides, x)
         norms = z.new_zeros(len(z))
@@ -58,5 +60,7 @@ def margin(net: PiecewiseLinear, x: Tensor, direction: Tensor | None) -> Tensor:
             rows = z.new_zeros(len(some), len(z))
             rows[torch.arange(len(some), device=z.device), some] = 1.0
             norms[some] = vmap(lambda row: back(row)[0].norm())(rows)
+            if shown is not None:
+                shown.update(len(some))
         far = (z.abs() / norms)[norms > 0]
     return far.min() if len(far) else z.new_tensor(float("inf"))

@@ -18,6 +18,17 @@ from .trace import Graph
 KEPT = 2**30  # bytes of what is alive; on a GPU a third of what is free
 
 
+def find(known: np.ndarray, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Where points `(n, 2)` are among known ones, with new ones after these in their order; and which are new."""
+    whole, one = (np.ascontiguousarray(part).view(complex)[:, 0] for part in (known, points))
+    order = np.argsort(whole, kind="stable")
+    found = np.searchsorted(whole, one, sorter=order).clip(0, max(len(order) - 1, 0))
+    place = order[found] if len(order) else np.zeros(len(one), np.int64)
+    new = np.flatnonzero(whole[place] != one) if len(order) else np.arange(len(one))
+    place[new] = len(whole) + np.arange(len(new))
+    return place, new
+
+
 class Passes:
     """Points of a plane on their way through a graph.
 
@@ -28,7 +39,7 @@ class Passes:
     def __init__(self, graph: Graph, inputs: Callable[[np.ndarray], Tensor], device: torch.device, chunk: int):
         self.graph, self.inputs, self.chunk = graph, inputs, chunk
         self.left = torch.cuda.mem_get_info(device)[0] // 3 if device.type == "cuda" else KEPT
-        self.points = np.zeros(0, complex)  # those whose values are kept, as `parts`, before step number `at`
+        self.points = np.zeros((0, 2))  # those whose values are kept, as `parts`, before step number `at`
         self.parts: list[dict] = []
         self.at = 0
 
@@ -36,23 +47,19 @@ class Passes:
     def each(self, name: str, points: np.ndarray, see: Callable[[fx.Node, dict], Tensor]) -> tuple[list[Tensor], np.ndarray]:
         """What `see(node, values)` gives before the step of this name, chunk by chunk, and where in all of that each point is."""
         number = next(k for k, node in enumerate(self.graph.nodes) if node.name == name)
-        node, points = self.graph.nodes[number], np.ascontiguousarray(points).view(complex)[:, 0]
+        node, points = self.graph.nodes[number], np.ascontiguousarray(points)
         for k, values in enumerate(self.parts):
             self.parts[k] = None  # ty: ignore[invalid-assignment] (freed while its successor is made)
             self.left += self._size(values)
             self.parts[k] = self._through(self.at, number, values)
             self.left -= self._size(self.parts[k])
         self.at = number
-        order = np.argsort(self.points, kind="stable")
-        found = np.searchsorted(self.points, points, sorter=order).clip(0, max(len(order) - 1, 0))
-        place = order[found] if len(order) else np.zeros(len(points), np.int64)
-        new = np.flatnonzero(self.points[place] != points) if len(order) else np.arange(len(points))
+        place, new = find(self.points, points)
         seen = [see(node, values) for values in self.parts]
-        place[new] = len(self.points) + np.arange(len(new))
         kept = True
         for k in range(0, len(new), self.chunk):
             some = points[new[k : k + self.chunk]]
-            values = self._through(0, number, {}, self.inputs(some.view(float).reshape(-1, 2)))
+            values = self._through(0, number, {}, self.inputs(some))
             seen.append(see(node, values))
             kept = kept and self._size(values) < self.left
             if kept:

@@ -9,10 +9,12 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor, fx
 
+from .._progress import bar
 from ._layers import first, tensors
 from .line import Bends
 from .trace import Graph
@@ -23,16 +25,18 @@ MOST_BENDS = 5_000_000
 
 
 @torch.no_grad()
-def bends(graph: Graph, a: Tensor, b: Tensor, most: int = MOST_BENDS, chunk: int | None = None) -> Bends:
+def bends(graph: Graph, a: Tensor, b: Tensor, most: int = MOST_BENDS, chunk: int | None = None, progress: bool = False) -> Bends:
     """Every bend between the inputs `a` and `b`, of the shape of one input.
 
     most: more bends than this are refused.
     chunk: knots that are computed at once; by default as many as take some 256 MB, on a GPU 4 GB.
+    progress: show a bar.
     """
     if chunk is not None and chunk < 1:
         raise ValueError(f"chunk is a number of knots, at least 1; got {chunk}")
-    walk = _Walk(graph, a, b, most, chunk or _chunk(graph, a))
-    walk.go(0, walk.knots((0.0, 1.0)), {})
+    with bar(100, progress, "%") as shown:
+        walk = _Walk(graph, a, b, most, chunk or _chunk(graph, a), shown)
+        walk.go(0, walk.knots((0.0, 1.0)), {})
     parts = [[column if k == 0 else column[1:] for column in part] for k, part in enumerate(walk.done)]
     return Bends(*(torch.cat(columns) for columns in zip(*parts)), names=graph.kinked)
 
@@ -67,8 +71,8 @@ class _Knots:
 class _Walk:
     """One segment through the graph, depth first in chunks of knots."""
 
-    def __init__(self, graph: Graph, a: Tensor, b: Tensor, most: int, chunk: int):
-        self.graph, self.a, self.b, self.most, self.chunk = graph, a, b, most, chunk
+    def __init__(self, graph: Graph, a: Tensor, b: Tensor, most: int, chunk: int, shown: Any):
+        self.graph, self.a, self.b, self.most, self.chunk, self.shown = graph, a, b, most, chunk, shown
         self.done: list[tuple[Tensor, Tensor, Tensor, Tensor]] = []
         self.count = 0
 
@@ -100,6 +104,8 @@ class _Walk:
                 if self.count > self.most:
                     raise ValueError(f"more than {self.most:,} bends: take a shorter segment, or raise most=")
                 self.done.append((knots.t, values[first(node)], knots.step, knots.unit))
+                if self.shown is not None:
+                    self.shown.update(int(100 * knots.t[-1]) - self.shown.n)
                 return
             if node.op == "placeholder":
                 values[node] = torch.lerp(self.a[None], self.b[None], knots.t.view(-1, *[1] * self.a.ndim))

@@ -21,8 +21,9 @@ import numpy as np
 import torch
 from torch import Tensor, fx, nn
 
+from .._progress import bar
 from ..geometry.regions import MOST_FACES
-from ._checked import CLOSE, compare, known_shape, shape_of
+from ._checked import CLOSE, compare, known_shape, shape_of, that_fits
 from ._cut import pieces
 from ._local import jacobians, margin
 from ._search import cells_around, search
@@ -67,7 +68,8 @@ class PiecewiseLinear:
     """A traced module: a function that is affine on each of finitely many pieces of its input.
 
     Points are tensors of the shape of one input, or many of them with one dimension before it. On a crease the side is that of
-    torch's derivative.
+    torch's derivative. Units with kinks, which are counted where a network is printed, are the numbers at which it can bend: what
+    each neuron of a ReLU gives, of a convolution each pixel of each channel, and each window of a max pooling.
     """
 
     def __init__(self, graph: Graph, input_shape: tuple[int, ...], dtype: torch.dtype, device: torch.device):
@@ -79,10 +81,11 @@ class PiecewiseLinear:
                 for n in (3, 2):  # what mixes points, or takes their dimension for another, cannot suit both and one
                     graph.run(probe[:n])
                 value = graph.run(probe[:1], lambda node, values: sizes.append(self._pattern(node, values).shape[1]))
-            except NotPiecewiseLinear:
-                raise
-            except (RuntimeError, ValueError, IndexError, TypeError) as error:
-                raise ValueError(f"the network does not take an input of shape {self.input_shape}: {error}") from None
+            except (NotPiecewiseLinear, RuntimeError, ValueError, IndexError, TypeError) as error:
+                fits = that_fits(graph, self.input_shape, probe)
+                if isinstance(error, NotPiecewiseLinear) and not fits:
+                    raise
+                raise ValueError(f"the network does not take an input of shape {self.input_shape}{fits} ({error})") from None
         self.units, self.output_shape = dict(zip(graph.kinked, sizes)), tuple(value.shape[1:])
 
     def __repr__(self) -> str:
@@ -125,41 +128,53 @@ class PiecewiseLinear:
             return self.graph.winners(node, values)[1].flatten(1)
         return (self.graph.decisions(node, values) > 0).long()
 
-    def line(self, a, b, most: int = MOST_BENDS, chunk: int | None = None) -> Bends:
+    def line(self, a, b, most: int = MOST_BENDS, chunk: int | None = None, progress: bool = True) -> Bends:
         """Every bend on the segment from `a` to `b`, two points.
 
         most: more bends than this are refused.
         chunk: knots that are computed at once; by default as many as take some 256 MB, on a GPU 4 GB.
+        progress: show a bar, in a terminal or a notebook, of what takes more than a second.
         """
         (a, one), (b, two) = self.points(a), self.points(b)
         if not (one and two):
-            raise ValueError(f"a segment runs from one point of shape {self.input_shape} to another")
-        return bends(self.graph, a[0], b[0], most, chunk)
+            raise ValueError(
+                f"a segment runs from one point of shape {self.input_shape} to another: leave out the batch, as in a[0]"
+            )
+        return bends(self.graph, a[0], b[0], most, chunk, progress)
 
-    def plane(self, origin, u, v, window=1.0, most: int = MOST_FACES) -> Slice:
+    def plane(self, origin, u, v, window=1.0, most: int = MOST_FACES, progress: bool = True) -> Slice:
         """Every piece of the network on the plane `origin + s u + t v`, exactly.
 
         origin, u, v: tensors of the shape of an input; u and v point in different directions.
         window: where s and t are: a number r for -r to r, a box ((s0, s1), (t0, t1)), or the corners of a convex polygon.
+            It counts in u and v, not in pixels: with u = b - a from the origin a, b is at s = 1.
         most: more pieces than this are refused.
+        progress: show a bar, as `line` does, with the pieces so far.
+
+        Pieces and seconds grow about as the square of the window: of images begin with a small one, as 0.001.
         """
-        return pieces(self, origin, (u, v), window, most)
+        return pieces(self, origin, (u, v), window, most, progress)
 
-    def regions(self, window=1.0, most: int = MOST_FACES) -> Slice:
-        """Every piece of a network of two inputs in a window, as `plane` takes it; more than `most` are refused."""
-        return pieces(self, None, None, window, most)
+    def regions(self, window=1.0, most: int = MOST_FACES, progress: bool = True) -> Slice:
+        """Every piece of a network of two inputs in a window, as `plane` takes it with `most` and `progress`."""
+        return pieces(self, None, None, window, most, progress)
 
-    def margin(self, x, direction=None) -> float | Tensor:
-        """How far the nearest crease is: along a direction, or in any direction by the Euclidean norm; of many points `(n,)`.
+    def margin(self, x, direction=None, progress: bool = True) -> float | Tensor:
+        """How far the nearest crease is, where a unit changes sides: a number, or of many points `(n,)`.
 
-        direction: a vector of the shape of an input; the answer is how many times it fits.
+        direction: a step of the shape of an input. The answer is then how many times the step fits, as t of `line`; without
+            one it is the Euclidean distance, in any direction.
+        progress: show a bar, as `line` does.
 
-        Without a direction each unit's gradient is computed, some hundred at a time: for small networks.
+        With a step one pass through the network does, some seconds. Without one each unit's gradient is computed, some hundred
+        at a time: of images that takes minutes.
         """
         points, single = self.points(x)
         if direction is not None:
             direction = self.points(torch.as_tensor(direction).reshape(self.input_shape))[0][0]
-        found = [margin(self, point, direction) for point in points]
+        one, unit = (1, "point") if direction is not None else (len(self.columns), "unit")
+        with bar(len(points) * one, progress, unit) as shown:
+            found = [margin(self, point, direction, shown) for point in points]
         return float(found[0]) if single else torch.stack(found) if found else points.new_zeros(0)
 
     def sides(self, x: Tensor) -> Tensor:
@@ -233,13 +248,14 @@ class PiecewiseLinear:
             raise ValueError("the search begins at one point")
         return replace(search(self.in_double, point[0].double(), most), net=self)
 
-    def wrong(self, x, y, layer: str | None = None, k: int | None = None, loss: str | Callable = "mse") -> Wrong:
+    def wrong(self, x, y, layer: str | None = None, k: int | None = None, loss: str | Callable | None = None) -> Wrong:
         """What the data ask of the network and one layer cannot give, and the `k` neurons that help most; `grow()` adds them.
 
         x, y, loss: points, targets and loss, as `foldnet.fit` takes them, or a function of outputs and y that gives each
-        point's loss.
-        layer: the name of a linear or convolutional layer from which an activation leads to another one, with batch
-        normalisation, pooling and a flattening on the way or without; None takes the one at which the loss falls fastest.
+        point's loss. Without one, whole numbers `(n,)` beside two outputs or more are classes, with "cross_entropy"; else "mse".
+        layer: the name of the layer that would get the neurons, a linear or convolutional one from which an activation leads to
+        another one, with batch normalisation, pooling and a flattening on the way or without; None takes, of those where
+        neurons help, the one at which the loss falls fastest.
         k: how many neurons; None takes all of use.
 
         The neurons are TINY's, as those of `foldnet.optimal_neurons`, in closed form. In it each window of a convolution counts

@@ -20,6 +20,7 @@ from torch import Tensor
 from torch.func import jvp, vmap
 
 from ..geometry.complex import Complex
+from ._passes import find
 
 if TYPE_CHECKING:
     from .net import PiecewiseLinear
@@ -32,6 +33,7 @@ class Section:
     """A network on a plane: `origin + s u + t v`.
 
     `sizes` are 2, the units of each step that change sides, and the outputs; `whole` is the plane of a network of two inputs.
+    `known` are points `(n, 2)` and the outputs there `(n, out)`, which are not computed again.
     """
 
     net: PiecewiseLinear
@@ -39,6 +41,7 @@ class Section:
     axes: Tensor
     sizes: tuple[int, ...] = (2, 1)
     whole: bool = False
+    known: tuple[np.ndarray, np.ndarray] | None = None
 
     def inputs(self, points) -> Tensor:
         """The inputs `(n, *input)` at points `(n, 2)` of the plane."""
@@ -58,7 +61,11 @@ class Section:
     @torch.no_grad()
     def __call__(self, points) -> Tensor:
         """The outputs at points `(n, 2)` of the plane, `(n, out)`."""
-        return torch.cat([self.net(x).reshape(len(x), -1) for x in self.chunks(points)]).double()
+        points = np.ascontiguousarray(points, dtype=np.float64)
+        where, values = self.known or (np.zeros((0, 2)), np.zeros((0, self.sizes[-1])))
+        place, new = find(where, points)
+        fresh = [self.net(x).reshape(len(x), -1).double() for x in self.chunks(points[new])] if len(new) else []
+        return torch.cat([torch.as_tensor(values, device=self.axes.device), *fresh])[torch.as_tensor(place)]
 
     def to(self, *_, **__) -> Section:
         """Itself: a section computes in the precision of its network."""

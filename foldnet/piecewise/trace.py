@@ -26,6 +26,7 @@ from ._pools import NotPiecewiseLinear, Pooling
 from ._tracer import Tracer
 
 WAY_OUT = "foldnet.geometry.grid.on_grid counts patterns of any module on a grid, and torch.func differentiates it"
+CUT = "end the module before it, with the logits, or say of(model, cut_head=True), which leaves it out"
 
 
 JUMPS = "is known here in torch.where(h > a, ...) and h * (h > 0), with sides that visibly meet where it changes"
@@ -121,14 +122,21 @@ class Graph(Pooling):
 
     def _cut_head(self) -> None:
         """Let the output be the value before what is not piecewise linear at the very end."""
-        *body, output = self.nodes
-        while body and self._refusal(body[-1]) and len(body[-1].all_input_nodes) == 1:
-            body.pop()
+        *body, output = self.nodes[: self._body()] + self.nodes[-1:]
         output.args = (body[-1],)
         self.nodes = [*body, output]
 
+    def _body(self) -> int:
+        """How many steps come before what is not piecewise linear at the very end, and before the output."""
+        many = len(self.nodes) - 1
+        while many and self._refusal(self.nodes[many - 1]) and len(self.nodes[many - 1].all_input_nodes) == 1:
+            many -= 1
+        return many
+
     def _kind(self, node: fx.Node) -> str:
         if refusal := self._refusal(node):
+            if self.nodes.index(node) >= self._body():
+                refusal = f"{refusal.removesuffix(f'; {WAY_OUT}')}: {CUT}"
             raise NotPiecewiseLinear(refusal)
         what = self.what(node)
         if node not in self.of_data or node.op in ("placeholder", "output", "get_attr"):

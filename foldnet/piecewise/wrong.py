@@ -18,7 +18,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from math import prod
 from typing import TYPE_CHECKING, Any
@@ -47,9 +47,10 @@ class Wrong:
 
     `layer` is the name of the layer that lacks neurons, `following` of the one that reads it. `wanted` `(rows, out)` is what each
     point asks of the outputs of `following`, minus the gradient of its own loss; a point has one row, with convolutions one
-    for each pixel. `left` `(rows, out)` is what remains after the best move of the weights of `following`.
+    for each pixel. `left` `(rows, out)` is what remains after the best move of the weights of `following`: it is out of their
+    reach, and `share` says how much of `wanted` that is. Few points, as many as `following` has inputs, leave nothing there.
     `neurons` come closest to that, best first; of a convolution `incoming` and `outgoing` are flat kernels. `way` is what stands
-    between the two layers.
+    between the two layers, and `others` gives the same as this of the other layers that can grow.
     """
 
     net: PiecewiseLinear
@@ -60,25 +61,43 @@ class Wrong:
     left: Tensor
     neurons: NewNeurons
     cost: Callable[[Graph], Tensor]
+    others: Callable[[], list[Wrong]]
 
     @property
     def share(self) -> float:
-        """The share of what is wanted that no weights of `following` can give, 0 to 1, in squares."""
+        """The share of what is wanted that is out of reach, as no weights of `following` can give it: 0 to 1, in squares."""
         return float(self.left.square().sum() / self.wanted.square().sum().clamp(min=torch.finfo(self.left.dtype).tiny))
 
     def __repr__(self) -> str:
-        lost, useful = f"{self.share:.0%} of what is wanted of {self.following!r}", len(self.neurons.bias)
-        return f"Wrong({lost} is out of reach, {useful} neurons of {self.layer!r} would help, of a {self.net})"
+        asked, useful = f"{self.share:.0%} of what the loss asks of {self.following!r}, which reads it,", len(self.neurons.bias)
+        help = f"{useful} new neuron{'s' * (useful != 1)} would help"
+        return f"Wrong(layer {self.layer!r}: {asked} is out of reach of the weights there; {help}, of a {self.net})"
+
+    @property
+    def _helps(self) -> bool:
+        return len(self.neurons.bias) > 0 and float(self.neurons.joint_gain) > 0
+
+    def _instead(self) -> str:
+        """What to do where new neurons of this layer are of no use."""
+        try:
+            found = [f"{each.share:.0%} at {each.layer!r}" for each in self.others() if each._helps]
+        except ValueError:  # their windows take more memory than they may
+            return "choose another layer with layer=, or take more points"
+        if found:
+            return f"out of reach are {', '.join(found)}: choose {'it' if len(found) == 1 else 'one'} with layer="
+        return "nor at another layer: take more points, unless the loss is as low as it can be"
 
     @torch.no_grad()
     def grow(self) -> nn.Module:
         """A copy of the module with the neurons in it and the move that they count on, at the amplitude of the lowest loss.
 
-        The loss is that in eval mode, and new neurons pass batch normalisation unchanged there. A layer without a bias gets
-        one. Where no amplitude lowers the loss there is an error.
+        It is in the mode of the module, train or eval. The loss is that in eval mode, and new neurons pass batch normalisation
+        unchanged there: measure both in eval mode, as in `wrong.grow().eval()`. A layer without a bias gets one. Where no
+        amplitude lowers the loss there is an error.
         """
-        if not (len(self.neurons.bias) and self.neurons.joint_gain > 0):
-            raise ValueError(f"new neurons in {self.layer!r} do not lower the loss at first order: nothing is left to gain there")
+        if not self._helps:
+            why = f"new neurons in {self.layer!r} do not lower the loss at first order: nothing is left to gain there"
+            raise ValueError(f"{why}; {self._instead()}")
         made, how = copy.deepcopy(self.net.graph.module), (self.net.graph.cut_head, self.net.input_shape)
         _widen(made, self)
         graph = Graph(made, *how)
@@ -95,12 +114,16 @@ class Wrong:
         return made
 
 
-def wrong(net: PiecewiseLinear, x, y, layer: str | None, k: int | None, loss: str | Callable) -> Wrong:
+def wrong(net: PiecewiseLinear, x, y, layer: str | None, k: int | None, loss: str | Callable | None) -> Wrong:
     """What is wrong at `layer`, or where it helps most; `k` and `loss` are those of `PiecewiseLinear.wrong`."""
     if k is not None and (int(k) != k or k < 1):
         raise ValueError(f"k is a whole number of neurons, at least 1, or None for all of use; got {k!r}")
     if len(net.output_shape) != 1:
         raise ValueError(f"a loss is taken of outputs (out,); those of this network have the shape {net.output_shape}")
+    if loss is None:
+        y = torch.as_tensor(y)
+        labels = y.ndim == 1 and not y.is_floating_point() and net.output_shape[0] > 1
+        loss = "cross_entropy" if labels else "mse"
     flat, y = checked_data(_Flat(net), x, y, loss)  # ty: ignore[invalid-argument-type]
     x = flat.unflatten(-1, net.input_shape)
     whys = _ways(net)
@@ -110,8 +133,14 @@ def wrong(net: PiecewiseLinear, x, y, layer: str | None, k: int | None, loss: st
         raise ValueError(f"layer {layer!r} cannot grow: {why}")
     if not places:
         raise ValueError("no layer of this network can grow: " + "; ".join(f"{name}: {why}" for name, why in whys.items()))
-    found = [_at(net, places[name], x, y, k, loss) for name in ([layer] if layer is not None else places)]
-    return max(found, key=lambda each: float(each.neurons.joint_gain))
+
+    def at(names: Iterable[str]) -> list[Wrong]:
+        return [
+            _at(net, places[name], x, y, k, loss, lambda name=name: at(other for other in places if other != name))
+            for name in names
+        ]
+
+    return max(at(places if layer is None else [layer]), key=lambda each: (each._helps, float(each.neurons.joint_gain)))
 
 
 @torch.no_grad()
@@ -151,7 +180,7 @@ class _Flat:
 
 
 @torch.no_grad()
-def _at(net: PiecewiseLinear, way: Between, x: Tensor, y: Tensor, k, loss) -> Wrong:
+def _at(net: PiecewiseLinear, way: Between, x: Tensor, y: Tensor, k, loss, others: Callable[[], list[Wrong]]) -> Wrong:
     """What is wrong at one layer."""
     graph, kept = net.graph, {}
     first, second = graph.parts[way.first], graph.parts[way.following]
@@ -188,7 +217,11 @@ def _at(net: PiecewiseLinear, way: Between, x: Tensor, y: Tensor, k, loss) -> Wr
     new = replace(new, gain=new.gain * (len(whole) / len(x)))
     if way.rough and len(new.bias):
         new = _turned(way, second, new, seen, left, goal)
-    return Wrong(net, way.first, way.following, way, goal, left, new, lambda graph: point_losses(graph.run(x), y, loss).mean())
+
+    def cost(graph: Graph) -> Tensor:
+        return point_losses(graph.run(x), y, loss).mean()
+
+    return Wrong(net, way.first, way.following, way, goal, left, new, cost, others)
 
 
 def _turned(way: Between, second: Any, new: NewNeurons, seen: Tensor, left: Tensor, goal: Tensor) -> NewNeurons:

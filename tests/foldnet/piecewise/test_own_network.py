@@ -1,6 +1,8 @@
 """Any piecewise linear module: its bends on lines and its pieces on planes, against grids, dense engines and forward passes."""
 
+import io
 import re
+import sys
 
 import numpy as np
 import pytest
@@ -445,3 +447,87 @@ def test_what_is_given_wrongly_is_told():
         of(ReLUNet.random((1, 50, 1), seed=0).to_sequential()).line([-9.0], [9.0], most=3)
     with pytest.raises(NotPiecewiseLinear, match="another number of them"):
         of(nn.Bilinear(2, 2, 1))
+
+
+class Digits(nn.Module):
+    """Two convolutions and a dense layer that fixes the size of an image."""
+
+    def __init__(self, head: nn.Module | None = None):
+        super().__init__()
+        self.body = nn.Sequential(nn.Conv2d(3, 2, 3), nn.ReLU(), nn.Conv2d(2, 2, 3), nn.Flatten(), nn.Linear(1568, 4))
+        self.head = head
+
+    def forward(self, x):
+        return self.body(x) if self.head is None else self.head(self.body(x))
+
+
+@pytest.mark.parametrize(
+    ("module", "shape", "words"),
+    [
+        (Digits(), (1, 3, 32, 32), r"shape \(1, 3, 32, 32\), but one of shape \(3, 32, 32\): leave out the batch"),
+        (Digits(), (64, 3, 32, 32), r"one of shape \(3, 32, 32\): leave out the batch"),
+        (Digits(), (3, 28, 28), r"shape \(3, 28, 28\), but one of shape \(3, 32, 32\) \("),
+        (Digits(), (1, 28, 28), r"but one of shape \(3, 32, 32\) \("),
+        (Digits(), (32, 32), r"but one of shape \(3, 32, 32\) \("),
+        (nn.Sequential(nn.Flatten(), nn.Linear(784, 2)), (3, 28, 28), r"but one of shape \(784,\) \("),
+        (nn.Sequential(nn.Linear(5, 2), nn.BatchNorm1d(2)), (1, 5), r"one of shape \(5,\): leave out the batch"),
+        (nn.Sequential(nn.Flatten(), nn.Flatten(0)), (3, 28), r"after .* points do not stand one by one"),
+    ],
+)
+def test_of_a_shape_that_does_not_fit_one_that_does_is_named(module, shape, words):
+    with pytest.raises(ValueError, match=words):
+        of(module, input_shape=shape)
+
+
+def test_a_network_of_images_is_told_of_planes_and_of_a_batch():
+    net = of(Digits(), (3, 32, 32))
+    with pytest.raises(ValueError, match=r"in 3072 dimensions has an origin and two axes: .*net.plane\(origin, u, v, window\)"):
+        net.regions()
+    with pytest.raises(ValueError, match=r"to another: leave out the batch, as in a\[0\]"):
+        net.line(torch.zeros(1, 3, 32, 32), torch.ones(3, 32, 32))
+
+
+@pytest.mark.parametrize("head", [nn.Softmax(1), nn.LogSoftmax(1), nn.Sequential(nn.LogSoftmax(1), nn.Sigmoid())])
+def test_of_a_smooth_end_it_is_said_how_to_do_without(head):
+    words = r"Softmax\) is not piecewise linear: end the module before it, with the logits, or say of\(model, cut_head=True\)"
+    with pytest.raises(NotPiecewiseLinear, match=words):
+        of(Digits(head), (3, 32, 32))
+    assert of(Digits(head), (3, 32, 32), cut_head=True).output_shape == (4,)
+    with pytest.raises(NotPiecewiseLinear, match=r"Sigmoid\) is not piecewise linear; foldnet.geometry.grid"):
+        of(nn.Sequential(nn.Linear(2, 3), nn.Sigmoid(), nn.Linear(3, 2), nn.Softmax(1)))
+
+
+def test_what_takes_long_shows_a_bar_that_comes_to_its_end(monkeypatch):
+    """On a terminal; where nobody looks, or with progress=False, there is none."""
+    bars = []
+
+    def seen(*given, **named):
+        bars.append(tqdm(*given, **{**named, "file": io.StringIO()}))
+        return bars[-1]
+
+    tqdm = pytest.importorskip("tqdm").tqdm
+    net = of(drawn(["residual", "pool"], 2, 5), input_shape=(1, 6, 6))
+    a, b, c = torch.randn(3, 1, 6, 6, dtype=DOUBLE)
+    monkeypatch.setattr("tqdm.tqdm", seen)
+    calls = {
+        "unit": lambda **how: net.margin(torch.stack([a, b]), **how),
+        "point": lambda **how: net.margin(torch.stack([a, b]), c, **how),
+        "%": lambda **how: net.line(a, b, chunk=8, **how).t.tolist(),
+        "step": lambda **how: len(net.plane(a, b, c, window=0.1, **how)),
+    }
+    quiet = [str(call()) for call in calls.values()]
+    assert not bars
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    assert [str(call(progress=False)) for call in calls.values()] == quiet
+    assert not bars
+    assert [str(call()) for call in calls.values()] == quiet
+    assert [shown.unit for shown in bars] == list(calls)
+    assert [shown.n for shown in bars] == [shown.total for shown in bars] == [2 * len(net.columns), 2, 100, len(net.graph.kinked)]
+
+
+def test_a_margin_is_a_distance_and_along_a_step_a_share_of_it():
+    net = of(drawn(["residual", "pool"], 2, 5), input_shape=(1, 6, 6))
+    a, b = torch.randn(2, 1, 6, 6, dtype=DOUBLE)
+    assert net.margin(a, b - a) == pytest.approx(float(net.line(a, b).t[1]))
+    assert net.margin(a, (b - a) / 2) == pytest.approx(2 * net.margin(a, b - a))
+    assert net.margin(a) < net.margin(a, b - a) * float((b - a).norm())

@@ -168,3 +168,19 @@ def test_a_plane_through_a_network_of_images_and_its_decision():
     assert (found.net(finer.centres).numpy().argmax(1) == winner).all()
     assert len(finer) > len(found)
     assert len(boundary(found)) > 0
+
+
+def test_colours_by_class_send_no_corner_through_the_network_again(monkeypatch):
+    torch.manual_seed(0)
+    made = nn.Sequential(nn.Conv2d(1, 3, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(12, 3)).to(torch.float64)
+    a, u, v = torch.randn(3, 1, 6, 6, dtype=torch.float64)
+    net = of(made, input_shape=(1, 6, 6))
+    found, run, passed = net.plane(a, u, v, window=2), net.graph.run, []
+    monkeypatch.setattr(net.graph, "run", lambda x, *more, **named: passed.append(len(x)) or run(x, *more, **named))
+    finer, winner = decision(found)
+    assert 0 < sum(passed) == len(finer.vertices) - len(found.vertices)
+    true = made(
+        torch.as_tensor(finer.vertices[:, :1, None, None] * u.numpy() + finer.vertices[:, 1:, None, None] * v.numpy()) + a
+    )
+    assert np.allclose(finer.values, true.detach().numpy(), rtol=0, atol=1e-10)
+    assert len(set(winner)) > 1

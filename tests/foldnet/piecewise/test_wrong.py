@@ -284,3 +284,58 @@ def test_where_nothing_is_left_to_gain_nothing_grows():
     found = of(model).wrong(x, model(x).detach())
     with pytest.raises(ValueError, match="nothing is left to gain"):
         found.grow()
+
+
+def classifier(outputs: int = 3) -> tuple[nn.Module, torch.Tensor, torch.Tensor]:
+    torch.manual_seed(1)
+    model = nn.Sequential(nn.Linear(6, 4), nn.ReLU(), nn.Linear(4, 60), nn.ReLU(), nn.Linear(60, outputs)).to(DOUBLE)
+    return model, torch.randn(30, 6, dtype=DOUBLE), torch.randint(0, outputs, (30,))
+
+
+def test_class_labels_without_a_loss_are_those_of_cross_entropy():
+    model, x, labels = classifier()
+    net = of(model)
+    for given_ in (labels, labels.numpy(), labels.tolist(), labels.int()):
+        assert close(net.wrong(x, given_, "0").wanted, net.wrong(x, labels, "0", loss="cross_entropy").wanted)
+    rows = F.one_hot(labels, 3)
+    assert close(net.wrong(x, rows, "0").wanted, net.wrong(x, rows, "0", loss="mse").wanted), "targets of every output"
+    with pytest.raises(ValueError, match=r"targets have shape \(30, 3\)"):
+        net.wrong(x, labels.double())
+    with pytest.raises(ValueError, match=r"targets have shape \(30, 3\)"):
+        net.wrong(x, labels, loss="mse")
+    one, x, labels = classifier(1)
+    assert close(of(one).wrong(x, labels, "0").wanted, of(one).wrong(x, labels[:, None], "0", loss="mse").wanted)
+
+
+def test_where_nothing_grows_the_layers_that_would_are_named():
+    model, x, y = classifier()
+    net = of(model)
+    assert net.wrong(x, y, "2").share < 1e-9, "60 features reach all that 30 points ask for"
+    with pytest.raises(ValueError, match=r"nothing is left to gain there; out of reach are 80% at '0': choose it with layer="):
+        net.wrong(x, y, "2").grow()
+    found = net.wrong(x, y)
+    assert (found.layer, len(found.neurons.bias) > 0) == ("0", True), "a layer that cannot gain is not the one that helps most"
+    found.grow()
+    with pytest.raises(ValueError, match="nor at another layer: take more points, unless the loss is as low as it can be"):
+        net.wrong(x[:2], y[:2]).grow()
+
+
+def test_a_module_that_has_grown_is_in_the_mode_of_the_module():
+    model, x, y = classifier()
+    for mode in (True, False):
+        assert of(model.train(mode)).wrong(x, y, "0").grow().training is mode
+
+
+def test_what_is_wrong_says_of_which_layer_it_speaks():
+    model, x, y = classifier()
+    said = repr(of(model).wrong(x, y, "0", k=1))
+    assert "layer '0': 80% " in said
+    assert "of what the loss asks of '2', which reads it, is out of reach of the weights there; 1 new neuron would help" in said
+
+
+def test_where_nothing_grows_and_other_layers_take_too_much_memory_the_sentence_stays(monkeypatch):
+    model, x, y = classifier()
+    found = of(model).wrong(x, y, "2")
+    monkeypatch.setattr(wrongs, "ROOM", 1)
+    with pytest.raises(ValueError, match="nothing is left to gain there; choose another layer with layer=, or take more points"):
+        found.grow()
