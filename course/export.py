@@ -29,7 +29,7 @@ from . import make, source
 from .book import Book, harmless, nobodys, rows, scores, shown, write
 from .errors import CourseError
 from .hand import Hand
-from .roster import KEYS, MOODLE, claimed, columns, doubled, latest, order, read_table, word_in, written_as
+from .roster import KEYS, MOODLE, claimed, columns, doubled, latest, order, people, read_table, unsure, word_in, written_as
 
 CONFIG = '''"""Submissions were run and judged elsewhere: nbgrader only enters what their notebooks say."""
 c = get_config()
@@ -60,7 +60,7 @@ def as_csv(lines: list[dict]) -> str:
 
 def for_roster(out: Path, found: list[dict], roster: list[dict]) -> list[str]:
     claims, left = claimed(roster, found)
-    lines, said = [], doubled(rows for _, rows in claims)
+    lines, said, unclear = [], doubled(rows for _, rows in claims), unsure(roster, left)
     for line, theirs in claims:
         counts = latest(theirs)
         given = {key: counts[key] if counts else "" for key in GIVEN}
@@ -68,11 +68,13 @@ def for_roster(out: Path, found: list[dict], roster: list[dict]) -> list[str]:
             given["notes"] = f"not clear which counts: {', '.join(r['handed in as'] for r in theirs)}"
         elif not theirs:
             perhaps = [r["handed in as"] for r in left if any(word_in(line[k], r["handed in as"]) for k in columns(line, KEYS))]
-            unclear = {"notes": f"not clear whose: {', '.join(perhaps)}"}
-            given |= unclear if perhaps else {"total": "0", "notes": "nothing was handed in"}
+            perhaps += [name for name in unsure([line], left) if name not in perhaps]
+            none = {"total": "0", "notes": "nothing was handed in"}
+            given |= {"notes": f"not clear whose: {', '.join(perhaps)}"} if perhaps else none
         lines.append(line | given)
     write(out / "grades-by-roster.csv", "\ufeff" + as_csv(lines))
-    return said + [f"nobody on the roster has handed in {row['handed in as']}" for row in left]
+    names = [row["handed in as"] for row in left]
+    return said + [unclear.get(name, f"nobody on the roster has handed in {name}") for name in names]
 
 
 def for_moodle(out: Path, found: list[dict], of: float, sheet: Path | None, column: str | None) -> list[str]:
@@ -80,6 +82,11 @@ def for_moodle(out: Path, found: list[dict], of: float, sheet: Path | None, colu
 
     Its importer looks for headings in the language of the site, and for the time of the last grade: no other table will do.
     """
+    if not any(MOODLE.match(row["handed in as"]) for row in found):
+        raise CourseError(
+            "no submission is a folder of Moodle's, so nothing is written: download all submissions with folders,"
+            " or say FOR=canvas or FOR=roster for what came from elsewhere"
+        )
     lines = read_table(sheet) if sheet else []
     identifier, grade, most = moodle_columns(lines, column)
     theirs: dict[str, list[dict]] = {}
@@ -133,6 +140,10 @@ def for_canvas(out: Path, found: list[dict], of: float, book: Path | None, colum
     if column not in names:
         raise CourseError(f"which column is this set's? Say COLUMN='...'; the file has {', '.join(names) or 'no assignment'}")
     claims, left = claimed([line for line in roster if line.get("ID", "").strip()], found)
+    if len(left) == len(found):
+        raise CourseError(
+            "nobody in this grade book has handed in one of these files, so nothing is written: is it this course's?"
+        )
     said = doubled(rows for _, rows in claims)
     for line in roster:
         if "Points Possible" in next(iter(line.values())) and line[column] not in ("", f"{of:g}", f"{of:.1f}", f"{of:.2f}"):
@@ -183,7 +194,7 @@ def export(problems: source.ProblemSet, out: Path, what: str, roster: Path | Non
     if unread:
         said.insert(0, f"{unread} of {len(found)} students have texts that nobody has read yet: make read SET={problems.name}")
     if what == "roster":
-        return said + for_roster(out, found, read_table(roster))
+        return said + for_roster(out, found, people(read_table(roster)))
     if what == "moodle":
         return said + for_moodle(out, found, problems.points, roster, column)
     if what == "canvas":

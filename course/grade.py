@@ -74,8 +74,9 @@ def settle(problems: source.ProblemSet, book: Book, hand: Hand) -> list[dict]:
     write(book.folder / "by_hand.csv", "\ufeff" + hand.file())
     write(book.folder / "grades.csv", table(found))
     listed = book.folder / "roster.csv"
-    names = roster.names(roster.read_table(listed) if listed.is_file() else [], found)
-    for sentence in (*nobodys(problems, book, hand), *pages.write_pages(problems, book, hand, names)):
+    people = roster.people(roster.read_table(listed)) if listed.is_file() else []
+    pages_said = pages.write_pages(problems, book, hand, roster.names(people, found))
+    for sentence in (*roster.missed(people, found), *nobodys(problems, book, hand), *pages_said):
         print(f"note: {shown(sentence)}", file=sys.stderr)
     return found
 

@@ -14,6 +14,7 @@ from .pulse import Pulse
 MOST_ENDS = 4  # so often may a submission end its process
 MOST_OUTPUTS = 20_000_000  # signs of all outputs: they are kept in its record, which every later run reads
 END = ""  # the photograph of the end
+UNREADABLE = ("SyntaxError", "IndentationError", "TabError")  # of a cell that is no Python, so that nothing of it runs
 
 
 @dataclass
@@ -72,6 +73,9 @@ class Submission:
             most = self.limits.test if step.test else min(left, self.limits.cell)
             self.busy(f"the cell {step.key}", most)
             step.outputs, stopped = self.kernel.run(step.source, most)
+            for kind in UNREADABLE:
+                if any(output.get("ename") == kind for output in step.outputs):
+                    self.note(f"a cell does not run: {kind}")
             step.size = len(json.dumps(step.outputs))
             if sum(one.size for one in self.steps) > MOST_OUTPUTS:
                 step.outputs, step.size = [told("The outputs of this cell are left out: the notebook has too many.")], 0

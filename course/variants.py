@@ -117,7 +117,8 @@ def main(argv: list[str] | None = None) -> int:
             secret.parent.mkdir(parents=True, exist_ok=True)
             secret.write_text(secrets.token_hex(16))
         problems = source.read(arguments.set)
-        print(*write_class(problems, roster.read_table(arguments.roster.expanduser()), out, grades, secret.read_text()), sep="\n")
+        listed = roster.people(roster.read_table(arguments.roster.expanduser()))
+        print(*write_class(problems, listed, out, grades, secret.read_text()), sep="\n")
     except (CourseError, source.SourceError, csv.Error) as error:
         print(f"variants: {error}", file=sys.stderr)
         return 1

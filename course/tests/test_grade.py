@@ -75,6 +75,19 @@ def test_one_bad_file_stops_nobody(nano, tmp_path):
     assert {path.stem for path in (tmp_path / "out/feedback").iterdir()} == set(rows)
 
 
+def test_a_cell_that_python_cannot_read_is_said(nano, tmp_path, monkeypatch, capsys):
+    """In the table and on the screen; an error of any other kind is the student's own business."""
+    monkeypatch.setattr(source, "read", lambda name: nano)
+    hand_in(tmp_path / "in", anna=notebook(nano, "def one()\n    return 1"), ben=notebook(nano, "def one():\nreturn 1"))
+    hand_in(tmp_path / "in", cleo=notebook(nano, f"{RIGHT}\n1 / 0"))
+    grade.main(["nano", str(tmp_path / "in"), "--out", str(tmp_path / "out"), "--shield", "basic"])
+    said = "a cell does not run: {}".format
+    notes = {student: row["notes"] for student, row in table(tmp_path / "out").items()}
+    assert notes == {"anna": said("SyntaxError"), "ben": said("IndentationError"), "cleo": ""}
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.rpartition("read")[2].strip() for line in lines if " to be read  " in line] == list(notes.values())
+
+
 def test_latecomers_join_the_class_and_texts_keep_their_scores(nano, nano_text, tmp_path, capsys):
     out = tmp_path / "out"
     grade.grade(nano, hand_in(tmp_path / "in", anna=notebook(nano), ben=notebook(nano, WRONG)), out, LIMITS)

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from course import grade, shield, source
+from course import grade, roster, shield, source
 from course.tests import zoo
 
 PAGES = source.ROOT / "book/assignments"
@@ -48,6 +48,22 @@ def test_the_section_has_ten_steps_and_begins_with_the_clone_of_this_book():
     said = [command for command, _ in commands()]
     assert said[1:3] == [f"git clone {address} && cd foldnet", "make book"]
     assert len(said) == 11  # the ninth in two ways, for Moodle and for Canvas
+
+
+def test_the_points_and_the_file_that_the_guide_shows_are_right():
+    """Who makes an assignment with other points is told so only at the end; and the file of Canvas is Anna's on the list."""
+    (printed,) = re.findall(r"^ps2: (\d+) points", section(), re.MULTILINE)
+    assert f"Make the assignment with {printed} points, the number printed here." in section()
+    (name,) = re.findall(r"From Canvas the folder holds files like `(\S+)`", section())
+    people = list(csv.DictReader(io.StringIO(re.search(r"^```text\n(.*?)```$", section(), re.MULTILINE | re.DOTALL)[1])))
+    claims, left = roster.claimed(people, [{"student": name, "handed in as": name}])
+    assert ([line["name"] for line, rows in claims if rows], left) == (["Anna Ünal"], [])
+    for said in (
+        "If you only grade, leave this out: step 4 installs too.",
+        "Canvas takes no zip of these",
+        "To begin a set anew",
+    ):
+        assert said in section()
 
 
 def test_what_the_guides_ask_of_make_it_can_do():
