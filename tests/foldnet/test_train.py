@@ -324,7 +324,7 @@ def test_automatic_choice(setting, engine):
 
 def test_without_numba_torch_takes_over(monkeypatch):
     monkeypatch.setitem(sys.modules, "numba", None)
-    for module in ("foldnet.engines._fused", "foldnet.engines._fused_kernel"):
+    for module in ("foldnet._compiled", "foldnet.engines._fused", "foldnet.engines._fused_kernel"):
         monkeypatch.delitem(sys.modules, module, raising=False)
     monkeypatch.setattr(choice, "_fused_pays", lambda problem: True)
     net, (x, y) = ReLUNet.random((2, 3, 1)), data(5, 2)
