@@ -37,7 +37,7 @@ function render({ model, el }) {
   const dual = svg("svg", { role: "img" }), legend = html("p", { class: "hints" });
   plot.append(back, probe.element);
   figure.picture.append(html("div", { class: "row", style: "align-items:flex-end;margin:0" }, plot, dual, legend));
-  const run = player({ step: () => (tried = true) && model.get("points").length > 0 && trainer.steps < 50000 && Number.isFinite(trainer.step()), draw: refresh, ended: () => figure.say(summary()), perFrame: 4, most: 1500, stepSize: 10 });
+  const run = player({ step: () => (tried = true) && model.get("points").length > 0 && trainer.steps < 50000 && Number.isFinite(trainer.step()), draw: refresh, ended: () => { refresh(); figure.say(summary()); }, perFrame: 4, most: 1500, stepSize: 10 });
   const tool = menu("a click will", MODES, mode, (next) => {
     mode = next;
   });

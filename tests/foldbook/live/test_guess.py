@@ -106,7 +106,7 @@ def make_a_guess(window, kind: str, how: str) -> None:
 
 def reload(page):
     """Firefox hands on what a page stores a moment later, and a page that is torn down at once takes it along."""
-    page.wait_for_timeout(200)
+    page.wait_for_timeout(1000)
     page.reload()
 
 

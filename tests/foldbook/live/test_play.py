@@ -282,7 +282,7 @@ def test_nothing_to_train_on_is_said(show):
     assert window.page.get_by_role("combobox", name="data").input_value() == "spiral"
     window.button("Clear the points").click()
     window.button("Train").click()
-    assert "No points: paint some to train on" in window.readout()
+    window.page.get_by_text("No points: paint some to train on").first.wait_for()
     window.button("Train").wait_for()
     assert window.page.get_by_role("combobox", name="data").input_value() == "own"
 
