@@ -262,7 +262,7 @@ def test_folders_that_are_nested_deeply_are_removed(tmp_path):
 
 def test_kernels_that_were_compiled_once_are_not_compiled_for_each_submission():
     """A submission has a copy of the package that it may write to, so numba looks into what is kept there."""
-    regions(ReLUNet.random((2, 3, 1)))  # compiled here at the latest
+    regions(ReLUNet.random((2, 40, 40, 1)))  # too large for plain Python, so compiled here at the latest
     with Kernel(replace(LIMITS, memory=2000)) as kernel:  # torch with CUDA takes 700 MB to begin with
         asked = "from foldnet.geometry import _layer_kernel, regions\nfrom foldnet.nets import ReLUNet\n"
         asked += "regions.regions(ReLUNet.random((2, 3, 1)))\nstats = _layer_kernel.draw.stats\n"
