@@ -3,7 +3,7 @@
 FOR is one of
   roster    grades-by-roster.csv: the class list with points, also for those who handed in nothing
   moodle    moodle.csv: Moodle's own grading worksheet (--roster), filled in; and moodle-feedback.zip, pages in its folders
-  canvas    canvas.csv: the grade book that Canvas exported (--roster), with the column of the assignment filled in
+  canvas    canvas.csv: from the grade book that Canvas exported (--roster) who is who and the column of the assignment, filled in
   zip       feedback.zip: all pages
   nbgrader  course/: a course that nbgrader's own tools open, with what was found here; it runs no submission again
 """
@@ -47,6 +47,8 @@ c.Autograde.autograde_preprocessors = [
 '''
 
 
+FILES = {"roster": "grades-by-roster.csv", "moodle": "moodle.csv", "canvas": "canvas.csv"}
+FILES |= {"zip": "feedback.zip", "nbgrader": "course"}
 GIVEN = ("student", "by tests", "by hand", "to be read", "total", "of", "notes")
 
 
@@ -134,7 +136,7 @@ def moodle_columns(lines: list[dict], column: str | None) -> tuple[str, str, str
 
 
 def for_canvas(out: Path, found: list[dict], of: float, book: Path | None, column: str | None) -> list[str]:
-    """The grade book as Canvas exported it, with the points of this set in the column of its assignment."""
+    """The students of a grade book that Canvas exported, with the points of this set; scores of other columns may be old."""
     roster = read_table(book)
     names = [key for key in (roster[0] if roster else ()) if re.search(r"\(\d+\)$", key)]
     if column not in names:
@@ -150,7 +152,9 @@ def for_canvas(out: Path, found: list[dict], of: float, book: Path | None, colum
             said.append(f"Canvas' points are {line[column]}, and this set has {of:g}: change it there")
     for line, theirs in claims:
         line[column] = counts["total"] if (counts := latest(theirs)) else line[column]
-    write(out / "canvas.csv", written_as(book, roster))
+    head = list(roster[0])
+    kept = [*head[: head.index(names[0])], column]
+    write(out / "canvas.csv", written_as(book, [{key: line[key] for key in kept} for line in roster]))
     return said + [f"nobody in the grade book has handed in {row['handed in as']}" for row in left]
 
 
@@ -218,7 +222,7 @@ def main(argv: list[str] | None = None) -> int:
     except (CourseError, source.SourceError) as error:
         print(f"export: {error}", file=sys.stderr)
         return 1
-    print(f"written to {out}")
+    print(f"written to {out / FILES[arguments.what]}")
     return 0
 
 

@@ -252,6 +252,9 @@ def differences(theirs: list[dict], wanted: dict[str, source.Cell], match: dict[
     missing = [name for name in missing if name not in elsewhere]
     if missing:
         notes.append(f"missing cells put back: {', '.join(missing)}")
+    answers = [edited(theirs[index], wanted[name]) for index, name in match.items() if wanted[name].kind in ("answer", "text")]
+    if answers and not any(answers):
+        notes.append("nothing is filled in: the notebook is as it was given out")
     return notes
 
 

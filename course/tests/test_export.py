@@ -281,7 +281,8 @@ def test_canvas_gets_its_own_table_back(nano, graded, sign, mark):
     after = imported_by_canvas(data)
     assert data.startswith(mark)
     assert after["55"] == {"points": "5", "101": "4.5", "9": "2", "8": "1", "999": ""}
-    assert after["7"] == before["7"]
+    assert set(before) == {"55", "7"}
+    assert set(after) == {"55"}, "what else stands in an export may be old, and would come back"
     assert said[1:] == ["nobody in the grade book has handed in Ben Bo_102_assignsubmission_file_"]
     assert "-, Dora" in [line[0] for line in csv.reader(io.StringIO(data.decode()), delimiter=sign)]  # no sign before it
 
