@@ -86,17 +86,6 @@ def farthest(one: ReLUNet, other: ReLUNet, x: Tensor) -> float:
     return float((coefficients(one, x) - coefficients(other, x)).abs().max())
 
 
-def work(net: ReLUNet, k: int) -> float:
-    """Multiplications to classify an image by `k` clusters for each answer, over those of the network alone.
-
-    Each answer has a pass forward and one back, and distances to its centres; one cluster needs neither.
-    """
-    forward = sum(w.numel() for w in net.weights)
-    inputs, answers = net.weights[0].shape[-1], len(net.weights[-1])
-    search = (1 + answers) * forward + answers * k * (inputs + 1) if k > 1 else 0
-    return (search + answers * (inputs + 1)) / forward
-
-
 def told_apart(net: ReLUNet, seen: Tensor, inside: Tensor, outside: Tensor) -> float:
     """How often a point inside has bits nearer to those of the nearest seen point than a point outside; ties count a half."""
     bits = net.pattern(seen).double()
