@@ -128,8 +128,9 @@ function render({ model, el }) {
 
   /** What each neuron adds. */
   function nodesBelow(made) {
-    const wide = figure.width, tall = 164, top = 4, s = scales({ left: 40, top: HEAD, width: wide - 56, height: tall - HEAD - 36 }, { x: [-REACH, REACH], y: [-top, top] }), { box } = s;
-    const parts = made ? data().slice(0, nodes()).map(([t], i) => [[-REACH, 0], [t, 0], [REACH, heights(made)[i] * (REACH - t)]]) : [];
+    const ends = made ? data().slice(0, nodes()).map(([t], i) => heights(made)[i] * (REACH - t)) : [];
+    const wide = figure.width, tall = 164, top = Math.max(4, ...ends.map(Math.abs)), s = scales({ left: 40, top: HEAD, width: wide - 56, height: tall - HEAD - 36 }, { x: [-REACH, REACH], y: [-top, top] }), { box } = s;
+    const parts = made ? data().slice(0, nodes()).map(([t], i) => [[-REACH, 0], [t, 0], [REACH, ends[i]]]) : [];
     put(below, { viewBox: `0 0 ${wide} ${tall}`, height: tall, "aria-label": `What each of the ${count(nodes(), "neuron")} adds: flat up to its bend, then a straight line` });
     below.replaceChildren(axes(s, { yName: "what each neuron adds", xName: "x" }),
       svg("svg", { x: box.left, y: box.top, width: box.width, height: box.height, overflow: "hidden" }, svg("g", { transform: `translate(${-box.left} ${-box.top})` },

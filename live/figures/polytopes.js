@@ -14,17 +14,17 @@ const MOST = 6000, UNITS = 200;
 const MODES = { circle: "paint circles", square: "paint squares", erase: "take points away", look: "move the diamond" };
 const DATA = { own: "these points", circle: "a disc in a ring", xor: "four of them, as in XOR", spiral: "two spirals" };
 /** How the lines of each layer are drawn: never by colour alone. */
-const LINES = [["green", 1.7, ""], ["gold", 1.2, ""], ["blue", 1.1, "5 3"], ["orange", 1, "1.5 2.5"]];
+const LINES = [["green", 1.7, ""], ["gold", 1.6, ""], ["blue", 1.3, "5 3"], ["orange", 1, "1.5 2.5"]];
 const title = "All the pieces of a deep network";
 
-export const defaults = { points: [[-0.5, 0.5, 1], [0.5, -0.5, 0]], hidden: [8, 8], theta: [], probe: [0.2, 0.1], seed: 1, rate: 0.01, leak: 0, edge: 1.1, slopes: false };
+export const defaults = { points: [[-0.5, 0.5, 1], [0.5, -0.5, 0]], hidden: [8, 8], theta: [], probe: [0.2, 0.1], seed: 1, rate: 0.01, leak: 0, edge: 1.1, slopes: false, few: false, address: false };
 
 function render({ model, el }) {
   const start = Object.fromEntries(Object.keys(defaults).map((key) => [key, model.get(key)]));
   let net, trainer, mode = "circle", view = null, painting = false, tried = false, all = [];
   const figure = frame(el, model, {
     name: "polytopes", title, defaults, draw, reset, numbers,
-    about: "Thin lines are creases. Between them lie pieces, and on each the network is one straight map. The heavy line is where its output is zero. Drag the diamond to read the map of its piece.",
+    about: "Thin lines are creases. Between them lie pieces, and on each the network is one straight map. The heavy line is where its output is zero. Drag the diamond: its piece is outlined, and the map of this piece is read below.",
     hints: ["[Tab] to the diamond", "[←] [→] [↑] [↓] move it", "[Shift] makes large steps", "[Enter] paints a point there, [Delete] takes it away"],
   });
   const plot = svg("svg", { role: "group", "aria-label": "The pieces of the plane and the data" }), back = svg("g", { "aria-hidden": "true" });
@@ -67,11 +67,22 @@ function render({ model, el }) {
     draw();
   });
   if (figure.small) mode = "look"; // it has no tools
-  figure.controls(
-    html("div", { class: "row" }, run.element, button("Another start", () => shape(hidden())), ...grow.slice(0, figure.small ? 2 : 4).map(([one]) => one), ...(figure.small ? [] : [dots.element])),
-    ...(figure.small ? [] : [html("div", { class: "row" }, source.element, tool.element, button("Clear the points", () => data([]))),
-    html("details", {}, html("summary", {}, "A network of yours"), own, html("div", { class: "row" }, button("Show this network", take), html("label", {}, "the window reaches to ", reach)))]),
-  );
+  const extra = [
+    ...grow.slice(2).map(([one]) => one), dots.element,
+    html("div", { class: "row" }, source.element, tool.element, button("Clear the points", () => data([]))),
+    html("details", {}, html("summary", {}, "A network of yours"), own, html("div", { class: "row" }, button("Show this network", take), html("label", {}, "the window reaches to ", reach))),
+  ];
+  const more = button("More tools", () => {
+    figure.keep({ few: false });
+    tools();
+  });
+  figure.controls(html("div", { class: "row" }, run.element, button("Another start", () => shape(hidden())), ...grow.slice(0, 2).map(([one]) => one), ...(figure.small ? [] : [more, ...extra.slice(0, 3)])), ...(figure.small ? [] : extra.slice(3)));
+
+  /** All tools, or the few that a story asks for. */
+  function tools() {
+    for (const one of extra) one.hidden = model.get("few");
+    more.hidden = !model.get("few");
+  }
 
   /** The network that was pasted or dropped, in the place of the one that is shown. */
   function take() {
@@ -150,6 +161,7 @@ function render({ model, el }) {
     figure.keep(structuredClone(start));
     dots.set(start.slopes);
     tried = false;
+    tools();
     load();
     draw();
   }
@@ -163,6 +175,7 @@ function render({ model, el }) {
     if (!run.running() && net && String(model.get("theta")) !== String([...net.theta])) load();
     const dotted = model.get("slopes"), beside = figure.width > 480, side = figure.width > 620 ? 200 : 140, far = ticks(-edge(), edge(), 4), left = 10 + 7 * Math.max(...far.at.map((v) => text(v, far.digits).length));
     const wide = Math.min(figure.width - (beside ? side + 12 : dotted ? 56 : 20), figure.small ? 300 : dotted ? 450 : 500), inner = wide - left - 4, s = (view = scales({ left, top: 4, width: inner, height: inner }, { x: [-edge(), edge()], y: [-edge(), edge()] }));
+    const between = (far.at.at(-1) + far.at.at(-2)) / 2; // where no tick is
     put(plot, { viewBox: `0 0 ${wide} ${inner + 24}`, height: inner + 24, style: `width:${wide}px;max-width:100%;touch-action:pan-y` });
     put(dual, { display: dotted ? null : "none" });
     all = regions(net, square()).slice(0, MOST);
@@ -189,7 +202,7 @@ function render({ model, el }) {
       svg("path", { d: boundary(all).map(([p, q]) => `M${at(s, p)}L${at(s, q)}`).join("") || "M0 0", stroke: "var(--ink)", "stroke-width": 2.5, "stroke-linecap": "round", fill: "none" }),
       marks(0, "m-3.6 0a3.6 3.6 0 1 0 7.2 0a3.6 3.6 0 1 0 -7.2 0Z", "blue"), marks(1, "m-3.2 -3.2h6.4v6.4h-6.4Z", "orange"),
       ...far.at.flatMap((v) => [label(s.x(v), 4 + inner + 15, text(v, far.digits)), label(left - 5, s.y(v) + 4, text(v, far.digits), "end")]),
-      label(s.x(edge() / 2), 4 + inner + 15, "x₁"), label(left - 5, s.y(edge() / 2) + 4, "x₂", "end"),
+      label(s.x(between), 4 + inner + 15, "x₁"), label(left - 5, s.y(between) + 4, "x₂", "end"),
     );
     probe.at(s.x(model.get("probe")[0]), s.y(model.get("probe")[1]), model.get("probe")[0], `at ${model.get("probe").map((v) => text(v)).join(", ")}: ${map()}`);
     if (dotted) slopes(side, mine);
@@ -228,13 +241,18 @@ function render({ model, el }) {
   };
   function summary() {
     const loss = model.get("points").length ? `, loss ${text(trainer.loss(), 3)}` : tried ? ". No points: paint some to train on" : "";
-    return `2-${hidden().join("-")}-1: ${all.length < MOST ? "" : "at least "}${count(all.length, "piece")}, ${count(boundary(all).length, "of them crossed", "of them crossed")} by the heavy line${loss}${trainer.steps ? `, ${count(trainer.steps, "step")}` : ""}.\nAt the diamond (${model.get("probe").map((v) => text(v)).join(", ")}) ${map()}.`;
+    return `2-${hidden().join("-")}-1: ${all.length < MOST ? "" : "at least "}${count(all.length, "piece")}, ${count(boundary(all).length, "of them crossed", "of them crossed")} by the heavy line${loss}${trainer.steps ? `, ${count(trainer.steps, "step")}` : ""}.\nAt the diamond (${model.get("probe").map((v) => text(v)).join(", ")})${model.get("address") ? `, address\u00a0${address()},` : ""} ${map()}.`;
   }
-  function numbers() {
-    let k = 0;
+  /** Which neurons are on at the diamond, a word of zeros and ones for each layer. */
+  function words() {
     const on = pattern(net, model.get("probe"));
-    const row = (n, l) => html("tr", {}, html("th", { scope: "row" }, String(l + 1)), html("td", {}, on.slice(k, (k += n)).map((v) => (v ? "1" : "0")).join(" ")));
-    return html("table", {}, html("caption", {}, `The diamond's piece: ${map()}`), html("thead", {}, html("tr", {}, html("th", { scope: "col" }, "layer"), html("th", { scope: "col" }, "which neurons are on"))), html("tbody", {}, ...hidden().map(row)));
+    let k = 0;
+    return hidden().map((n) => on.slice(k, (k += n)).map((v) => (v ? "1" : "0")));
+  }
+  const address = () => words().map((word) => word.join("")).join("\u00a0");
+  function numbers() {
+    const row = (word, l) => html("tr", {}, html("th", { scope: "row" }, String(l + 1)), html("td", {}, word.join(" ")));
+    return html("table", {}, html("caption", {}, `The diamond's piece: ${map()}`), html("thead", {}, html("tr", {}, html("th", { scope: "col" }, "layer"), html("th", { scope: "col" }, "which neurons are on"))), html("tbody", {}, ...words().map(row)));
   }
 
   /** Put a point in at a place, or take those near it away, and say so. */
@@ -252,7 +270,7 @@ function render({ model, el }) {
   function paint(event) {
     const [px, py] = within(plot, event), place = [view.ux(px), view.uy(py)].map((v) => Math.round(v * 1000) / 1000);
     if (Math.max(...place.map(Math.abs)) > edge()) return;
-    if (mode === "look") return look(place);
+    if (mode === "look" || model.get("few")) return look(place);
     touch(place, mode);
   }
   let finger = false;
@@ -276,6 +294,7 @@ function render({ model, el }) {
       painting = false;
     },
   });
+  tools();
   load();
   draw();
   return figure.remove;

@@ -30,7 +30,7 @@ function render({ model, el }) {
   let six = [model.get("learned"), model.get("first")], now = ticket(), trainer = null, queue = [], ended = false;
   const figure = frame(el, model, {
     name: "pruning", title, defaults, draw, reset, numbers,
-    about: "Left, what each of six neurons adds at the sixteen inputs. Together they know whether the number of ones is odd. Tick three. Right, what these three say: "
+    about: "Left, what each of six neurons adds at the sixteen inputs, in the order of their number of ones. Together they know whether the number of ones is odd. Tick three. Right, what these three say: "
       + "above the line odd, below it even, and a cross where they are wrong. Train them, or try all twenty triples. The tally below fills.",
     hints: ["[Tab] goes from neuron to neuron", "[Space] ticks it"],
   });
@@ -152,12 +152,13 @@ function render({ model, el }) {
     picks.forEach((group, i) => {
       const on = model.get("keep").includes(i) && !fresh, out = weights[1][0][i];
       const adds = corners(4).map((c) => out * Math.max(0, biases[0][i] + c.reduce((sum, v, j) => sum + v * weights[0][i][j], 0)));
-      const most = Math.max(1, ...adds.map(Math.abs)), s = scales({ left: 10, top: 24, width: cell - 20, height: high - 36 }, { x: [-0.4, 4.4], y: [-most, most] });
+      const most = Math.max(1, ...adds.map(Math.abs)), s = scales({ left: 10, top: 24, width: cell - 20, height: high - 46 }, { x: [-0.4, 4.4], y: [-most, most] });
       put(group, { transform: `translate(${(i % 3) * cell} ${Math.floor(i / 3) * high})`, "aria-checked": String(on), "aria-label": `neuron ${i + 1}`, opacity: fresh ? 0.35 : 1 });
       put(group.firstChild, { x: 2, y: 2, width: cell - 4, height: high - 4, style: on ? "fill:var(--fill);stroke:var(--blue);stroke-width:2" : "fill:transparent;stroke:var(--line)" });
       group.lastChild.replaceChildren(
         svg("text", { x: 10, y: 18 }, `${on ? "☑" : "☐"} ${i + 1}`),
         svg("path", { d: `M${s.x(-0.4)} ${s.y(0)}H${s.x(4.4)}`, stroke: "var(--soft)", "stroke-width": 1 }),
+        ...[0, 4].map((k) => svg("text", { x: s.x(k), y: high - 6, "text-anchor": "middle", class: "soft" }, String(k))),
         ...adds.map((v, k) => dot(s.x(PLACES[k]), s.y(v), ODD[k], 3)),
       );
     });
@@ -179,7 +180,8 @@ function render({ model, el }) {
       ...[0, 1, 2, 3, 4].map((k) => svg("text", { x: s.x(k), y: box.top + box.height + 17, "text-anchor": "middle" }, String(k))),
       ...good.flatMap((ok, k) => {
         const x = s.x(PLACES[k]), y = s.y(1 / (1 + Math.exp(-z[k])));
-        return [dot(x, y, ODD[k], 5), ...(ok ? [] : [svg("path", { d: shape("cross", 7), transform: `translate(${x.toFixed(1)} ${y.toFixed(1)})`, stroke: "var(--ink)", "stroke-width": 2.5, fill: "none" })])];
+        const cross = svg("path", { d: shape("cross", 10), transform: `translate(${x.toFixed(1)} ${y.toFixed(1)})`, stroke: "var(--ink)", "stroke-width": 2.5, fill: "none" });
+        return [...(ok ? [] : [cross]), dot(x, y, ODD[k], 5)];
       }),
     );
   }

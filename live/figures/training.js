@@ -7,7 +7,7 @@ import { button, menu, player } from "../ui/controls.js";
 import { count, html, put, svg } from "../ui/dom.js";
 import { frame } from "../ui/frame.js";
 
-const GRAY = [0, 1, 3, 2], TRIALS = 20, EPOCHS = 4000, RATE = 0.025, LEAK = 0.1, LINES = 6; // the setting of the chapter
+const GRAY = [0, 1, 3, 2], BITS = ["00", "01", "10", "11"], TRIALS = 20, EPOCHS = 4000, RATE = 0.025, LEAK = 0.1, LINES = 6; // the setting of the chapter
 const BOARDS = { half: [0, 1, 2, 3, 4, 5, 6, 7], corner: [15], chess: [1, 2, 4, 7, 8, 11, 13, 14] };
 const title = "Paint a function, and see how often it is learned";
 
@@ -87,9 +87,9 @@ function render({ model, el }) {
   }
 
   function draw() {
-    const wide = Math.min(figure.width, 620), narrow = wide < 460, side = narrow ? Math.min(200, wide) : 216, unit = side / 4, table = model.get("table"), tried = model.get("tried");
+    const edge = 24, wide = Math.min(figure.width, 620) - edge, narrow = wide < 460 - edge, side = narrow ? Math.min(200, wide) : 216, unit = side / 4, table = model.get("table"), tried = model.get("tried");
     const left = narrow ? 0 : side + 36, top = narrow ? side + 30 : 20, line = 32, lines = narrow ? 4 : LINES, tall = Math.max(side + 8, top + line * lines), bar = wide - left - (narrow ? 110 : 180);
-    put(plot, { viewBox: `0 0 ${wide} ${tall}`, height: tall, style: `width:${wide}px;max-width:100%` });
+    put(plot, { viewBox: `${-edge} ${-edge} ${wide + edge} ${tall + edge}`, height: tall + edge, style: `width:${wide + edge}px;max-width:100%` });
     squares.forEach((g, m) => {
       const k = entry(m >> 2, m % 4);
       put(g, { transform: `translate(${(m % 4) * unit} ${(m >> 2) * unit})`, "aria-pressed": String(!!table[k]), "aria-label": `bits ${k.toString(2).padStart(4, "0")}` });
@@ -97,13 +97,17 @@ function render({ model, el }) {
       put(g.firstChild, { x: 0, y: 0, width: unit, height: unit });
     });
     back.replaceChildren(...(model.get("borders") ? [svg("path", { d: fences(table, unit), stroke: "var(--blue)", "stroke-width": 5, "stroke-linecap": "round" })] : []),
-      svg("text", { x: left, y: top - 8, class: "soft" }, tried.length ? "learned, of those trained" : "nothing trained yet"), ...tried.slice(0, lines).flatMap(([what, h, learned, trained], i) => {
+      ...GRAY.flatMap((bits, i) => [
+        svg("text", { x: (i + 0.5) * unit, y: -7, class: "soft", "text-anchor": "middle" }, BITS[bits]),
+        svg("text", { x: -5, y: (i + 0.5) * unit + 4, class: "soft", "text-anchor": "end" }, BITS[bits]),
+      ]),
+      svg("text", { x: left, y: top - 8, class: "soft" }, "learned, of those trained"), ...(tried.length ? tried : [[table.join(""), model.get("width"), 0, 0]]).slice(0, lines).flatMap(([what, h, learned, trained], i) => {
       const y = top + i * line, mini = [...what].map((v, k) => (v === "1" ? `M${left + 6 * GRAY.indexOf(k & 3)} ${y + 6 * GRAY.indexOf(k >> 2)}h5v5h-5Z` : "")).join("");
       return [
         svg("rect", { x: left - 2, y: y - 2, width: 28, height: 28, fill: "none", stroke: "var(--line)" }), svg("path", { d: mini || "M0 0", fill: "var(--orange)" }),
         svg("rect", { x: left + 36, y: y + 4, width: bar, height: 14, fill: "var(--fill)" }),
         svg("rect", { x: left + 36, y: y + 4, width: (bar * learned) / TRIALS, height: 14, fill: "var(--blue)" }),
-        svg("text", { x: left + 44 + bar, y: y + 16 }, `${learned} of ${trained}`, svg("tspan", { class: "soft" }, narrow ? "" : model.get("borders") ? ` · ${count(borders([...what].map(Number)), "border")}` : ` · ${count(h, "neuron")}`)),
+        svg("text", { x: left + 44 + bar, y: y + 16 }, trained ? `${learned} of ${trained}` : "press Train", svg("tspan", { class: "soft" }, narrow || !trained ? "" : model.get("borders") ? ` · ${count(borders([...what].map(Number)), "border")}` : ` · ${count(h, "neuron")}`)),
       ];
     }));
     figure.read(...parts());

@@ -11,7 +11,7 @@ border-radius:.4rem;padding:.7rem .8rem .5rem;max-width:46rem;box-sizing:border-
 .hints{margin:.5rem 0 .3rem}
 kbd{font:inherit;font-size:.95em;border:1px solid var(--line);border-bottom-width:2px;border-radius:.25rem;padding:0 .3em;background:var(--fill);color:var(--ink)}
 .top>.row{margin:.3rem 0 .5rem}
-.picture{transform-origin:0 0}
+.picture{transform-origin:0 0;margin-top:.35rem}
 .picture>svg{display:block;width:100%;overflow:visible;user-select:none;-webkit-user-select:none}
 svg text{fill:var(--ink);font-size:13px;stroke:none}
 svg .soft{fill:var(--soft)}
@@ -36,6 +36,7 @@ details{margin-top:.3rem}
 .foot{border-top:1px solid var(--line);margin-top:.5rem;padding-top:.25rem;gap:.1rem .4rem}
 .readout{margin:.45rem 0 0;min-height:1.45em;font-variant-numeric:tabular-nums;white-space:pre-line}
 .readout b{font-weight:600}
+[hidden]{display:none!important}
 .said{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%);white-space:nowrap;margin:0}
 .drawer{overflow-x:auto;margin:.3rem 0 .4rem}
 .drawer table{border-collapse:collapse;font-size:.9em;font-variant-numeric:tabular-nums}

@@ -50,3 +50,10 @@ def test_networks_learn_as_often_as_those_of_the_package(show, board):
 def test_a_board_of_another_size_is_refused():
     with pytest.raises(ValueError, match="sixteen squares"):
         live("training", table=[0, 1, 1, 0])
+
+
+def test_edges_name_the_bits_and_the_first_bar_waits_for_training(show):
+    window = show("training")
+    words = window.page.locator(".picture text").all_text_contents()
+    assert words[:8] == ["00", "00", "01", "01", "11", "11", "10", "10"], "columns and rows, in the order of the board"
+    assert words[-1].startswith("press Train")

@@ -299,6 +299,30 @@ def test_the_map_of_a_piece_can_be_computed_by_hand(show):
     assert sorted(names.all_text_contents()) == sorted(["x₁", "x₂", *2 * ["−1", "0", "1"]])
 
 
+def test_a_story_shows_few_tools_until_more_are_asked_for(show):
+    window = show("polytopes", hidden=[3], few=True, points=[])
+    wider, data = window.button("Wider"), window.button("Clear the points")
+    assert not wider.is_visible()
+    assert not data.is_visible()
+    window.page.locator(".picture svg").first.click(position={"x": 90, "y": 60})
+    assert window.state()["points"] == [], "a click moves the diamond"
+    assert window.state()["probe"] != [0.2, 0.1]
+    window.button("More tools").click()
+    assert wider.is_visible()
+    assert data.is_visible()
+    assert not window.button("More tools").is_visible()
+    window.button("Reset").click()
+    assert not wider.is_visible()
+
+
+def test_the_address_of_a_piece_is_read_where_it_is_asked_for(show):
+    window = show("polytopes", hidden=[4, 3], address=True)
+    words = re.search(r"address\s([01]{4})\s([01]{3}),", window.readout()).groups()
+    window.button("Show numbers").click()
+    rows = window.page.locator(".drawer tbody td").all_text_contents()
+    assert [row.replace(" ", "") for row in rows] == list(words)
+
+
 def test_the_slopes_are_shown_where_they_are_asked_for(show):
     window = show("polytopes")
     dual = window.page.locator(".picture svg[role=img]")
