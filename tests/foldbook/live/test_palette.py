@@ -9,6 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from foldnet import plots
+
 LIVE = Path(__file__).parents[3] / "live"
 LINES = ("blue", "orange", "green", "pink", "gold")
 GROUNDS = ("paper", "fill", "tint-a", "tint-b")
@@ -33,15 +35,27 @@ def contrast(a: str, b: str) -> float:
     return (high + 0.05) / (low + 0.05)
 
 
-@pytest.fixture(params=["LIGHT", "DARK"])
-def palette(request) -> dict[str, str]:
-    found = re.search(rf"{request.param} = `(.*?)`", (LIVE / "ui/palette.js").read_text(), re.DOTALL)
+def written(name: str) -> dict[str, str]:
+    found = re.search(rf"{name} = `(.*?)`", (LIVE / "ui/palette.js").read_text(), re.DOTALL)
     assert found
     return dict(re.findall(r"--([\w-]+):(#\w{6})", found[1]))
 
 
+@pytest.fixture(params=["LIGHT", "DARK", "drawings"])
+def palette(request) -> dict[str, str]:
+    return written("LIGHT") | plots.COLORS if request.param == "drawings" else written(request.param)
+
+
+def lines(palette: dict[str, str]) -> list[str]:
+    return [*LINES, *(["sky"] if "sky" in palette else [])]
+
+
+def test_drawings_and_live_figures_have_one_palette():
+    assert {line: plots.COLORS[line] for line in LINES} == {line: written("LIGHT")[line] for line in LINES}
+
+
 def test_every_line_stands_out_from_every_ground(palette):
-    for line, ground in itertools.product(LINES, GROUNDS):
+    for line, ground in itertools.product(lines(palette), GROUNDS):
         assert contrast(palette[line], palette[ground]) > 3, (line, ground)  # WCAG 1.4.11
 
 
@@ -60,6 +74,6 @@ def test_the_colours_of_the_pages_stand_out_too(theme):
 @pytest.mark.parametrize("eye", [np.eye(3), DEUTERANOPE], ids=["most eyes", "deuteranope"])
 def test_no_two_lines_look_alike(palette, eye):
     """2.3 is said to be a difference that is just noticed; side by side one wants several times that."""
-    seen = {line: lab(eye @ linear(palette[line])) for line in LINES}
-    for a, b in itertools.combinations(LINES, 2):
+    seen = {line: lab(eye @ linear(palette[line])) for line in lines(palette)}
+    for a, b in itertools.combinations(seen, 2):
         assert np.linalg.norm(seen[a] - seen[b]) > 15, (a, b)
