@@ -16,7 +16,7 @@ from tools.print import edition, report, stored, typeset
 ROOT = Path(__file__).resolve().parents[2]
 WORDS = "two three four five six seven eight nine ten eleven twelve dozen hundred thousand million billion half twice quarter"
 TYPED = re.compile(rf"\b(?:{'|'.join(WORDS.split())})s?\b", re.IGNORECASE)
-SPARED = re.compile(r"\[@[^\]]*\]")  # what is cited: its year is part of its name
+SPARED = re.compile(r"@[a-z]+\d+[a-z]*|\bS[0-3]\b")  # what is cited: its year is part of its name; and the marks of the sources
 MATH = re.compile(r"\$[^$]+\$")
 POINT = 72 / 25.4  # of one millimetre
 HANGS = 4  # points by which a comma may stand out of a justified line
@@ -98,12 +98,31 @@ def test_the_report_has_the_spreads_that_the_page_prints():
         assert re.search(rf"{found['layers']:2} × {found['neurons']:2} .* leak {found['spread']:4.1f} \(", page)
 
 
+def test_the_report_has_the_bounds_of_the_depth_theorem_that_the_page_prints():
+    numbers = report.computed()
+    fixed, free, tables = (int(re.search(r"\^\{(\d+)\}", numbers[name])[1]) for name in ("reach", "reach_free", "tables"))
+    line = stored.printed(ROOT / "book/boolean/capacity-checks.ipynb", rf"\n{numbers['enough']} +([\d,]+) +([\d,]+) +([\d,]+)\n")
+    printed = [int(number.replace(",", "")) for number in line]
+    assert all(0 <= bound - number <= 1 for bound, number in zip((fixed, free, tables), printed, strict=True))
+    assert fixed < free < tables
+
+
+def test_a_finding_is_told_with_what_was_measured():
+    """The line below its figure says on how much, and what others know."""
+    told = list(report.findings([]))
+    assert len(told) >= 12
+    assert all(re.search(r"\*(?:Measured|Counted)|heorems?[^*]*\*", finding["text"]) for finding in told)
+    assert all("*Known:*" in finding["text"] for finding in told)
+
+
 def test_a_quotation_that_is_gone_is_named(tmp_path):
     page = ROOT / "book/splines/depth.ipynb"
     with pytest.raises(LookupError, match=r"depth\.ipynb has no box named 'no such theorem'"):
         stored.box(page, "no such theorem")
     with pytest.raises(LookupError, match="no figure below a box named 'no such theorem'"):
         stored.figure_beside(page, "no such theorem", stored.Pictures(tmp_path))
+    with pytest.raises(LookupError, match=r"depth\.ipynb prints nothing like 'no such line'"):
+        stored.printed(page, "no such line")
 
 
 # ---- a story on paper ------------------------------------------------------------------------------------------------------

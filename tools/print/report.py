@@ -6,14 +6,15 @@ import posixpath
 import re
 from collections import Counter
 from collections.abc import Iterator
-from itertools import accumulate
-from math import ceil, comb
+from itertools import accumulate, pairwise
+from math import ceil, comb, e, log2
 from pathlib import Path
 
 import jinja2
 import numpy as np
 
 from experiments import census_again, depth_pieces
+from experiments._census import EPOCHS, TRIALS
 from foldbook import ledger, plan
 from foldbook.chapters.capacity import log2_network_functions
 from foldbook.chapters.census import kernels, of_function
@@ -22,13 +23,17 @@ from foldbook.chapters.swaps import RECORD, averaged_bound, quadratic
 from foldbook.claims import EVIDENCE, MARKS, STRENGTHS, VERDICTS, claims
 from foldbook.stored import stored as run
 from foldnet.boolean.swaps import swaps
+from foldnet.boolean.training import LR
 from tools import mutate
 
 from . import stored, typeset
 
 READS = "markdown-auto_identifiers"
-FINDING = re.compile(r"## (.+?)\n\n(.*?)<!-- made: figure ([\w/-]+): .*?<!-- made: evidence ([^\n]+?) -->", re.DOTALL)
-DRAWN, DEEP = 2000, {"deep": 8, "deepest": 20}  # networks, and layers of those with a leak: as in splines/depth-checks
+FINDING = re.compile(  # title, text, page, what was measured and what others know, verdicts
+    r"## (.+?)\n\n(.*?)<!-- made: figure ([\w/-]+): [^\n]*?-->\n\n([^\n]+)\n.*?<!-- made: evidence ([^\n]+?) -->", re.DOTALL
+)
+DRAWN, DEEP, LEAK = 2000, {"deep": 8, "deepest": 20}, 0.1  # networks, layers of those with a leak: as in splines/depth-checks
+FREED = r"with leak ([\d.]+) succeed: of the ends at 8/3 (\d+)%, at 2 (\d+)%"  # as boolean/optima-checks prints it
 TABULATED = 4  # inputs, by Haring and Ohori
 CITED = {  # in book/found.md
     "Franco and Anthony (2006)": "@franco2006",
@@ -87,11 +92,12 @@ def quoted(pictures: stored.Pictures) -> dict:
 def findings(told: list[str]) -> Iterator[dict]:
     """What book/found.md tells of pages that the report does not tell of itself: title, text, and the verdicts it rests on."""
     rows = {row["id"]: row for row in ledger.ledger()}
-    for title, words, page, ids in FINDING.findall((typeset.ROOT / "book/found.md").read_text(encoding="utf-8")):
+    for title, words, page, measured, ids in FINDING.findall((typeset.ROOT / "book/found.md").read_text(encoding="utf-8")):
         if plan.chapter_of(page) not in told:
+            told_of = f"{words.strip()} {measured}"
             for name, key in CITED.items():
-                words = words.replace(name, key)
-            yield {"title": title, "text": words.strip(), "rests": [rows[id] for id in ids.split() if id in rows]}
+                told_of = told_of.replace(name, key)
+            yield {"title": title, "text": told_of, "rests": [rows[id] for id in ids.split() if id in rows]}
 
 
 def counted() -> dict:
@@ -103,6 +109,7 @@ def counted() -> dict:
     def count(**wanted) -> int:
         return sum(all(row[key] == value for key, value in wanted.items()) for row in rows)
 
+    refutable = {record["id"] for record in records if any(p["rivals"] or p.get("twins") for p in record["points"])}
     corrections = [row for row in rows if row["verdict"] == "corrected" and ledger.weight(row) == "result"]
     return {
         "rows": rows,
@@ -119,6 +126,8 @@ def counted() -> dict:
         "with_twins": sum(bool(point.get("twins")) for point in points),
         "points": len(points),
         "fixed": fixed,
+        "after": Counter(row["verdict"] for row in rows if (row["criterion"] or {}).get("fixed") == "after"),
+        "refutable": Counter(row["evidence"] for row in rows if row["verdict"] == "reproduced" and row["id"] in refutable),
         "selected": sum(bool(row["selected"]) for row in rows),
         "on_runs": sum(bool(row["stored"]) for row in rows),
         "runs": len(list((typeset.ROOT / "book/data").glob("*.jsonl"))),
@@ -132,7 +141,7 @@ def computed() -> dict:
     cells = {row.cell["layers"]: row for row in run("depth_pieces").rows if "layers" in row.cell}
     means = {layers: [kinks[0] for way in row["kinks"].values() for kinks in way.values()] for layers, row in cells.items()}
     equal = {layers: [total // layers] * layers for layers in (*cells, *DEEP.values())}
-    found = {k: spread(bends(draw(equal[k], networks=DRAWN, leak=0.0 if k in cells else 0.1, seed=9))) for k in equal}
+    found = {k: spread(bends(draw(equal[k], networks=DRAWN, leak=0.0 if k in cells else LEAK, seed=9))) for k in equal}
     table = [(layers, equal[layers][0], mean_bends(equal[layers]), found[layers], means[layers]) for layers in cells]
     n = max(row.cell["inputs"] for row in run("swaps_classes").rows)
     levels = sorted((comb(n - 1, k) for k in range(n)), reverse=True)
@@ -140,14 +149,19 @@ def computed() -> dict:
     shares = sum(row["functions"] for row in run("swaps_classes").rows)
     one = np.zeros((1, 2**n), dtype=np.uint8)  # any function: what counts is how many predictors it has
     one[0, -1] = 1
-    enough = next(m for m in range(2, 99) if log2_network_functions(m, [2] * m) < 2**m)
+    counted = {m: log2_network_functions(m, [2] * m) for m in range(2, 99)}
+    enough = next(m for m in counted if counted[m] < 2**m)
+    leak, one_corner, pair = stored.printed(typeset.ROOT / "book/boolean/optima-checks.ipynb", FREED)
     return {
         "bends": table,
         "drawn": DRAWN,
         **{name: {"layers": k, "neurons": equal[k][0], "spread": found[k][0]} for name, k in DEEP.items()},
+        "leaky": LEAK,
         "neurons": total,
         "networks": depth_pieces.NETWORKS,
         "cases": sum(map(len, means.values())),
+        "ways": len(kinks := next(iter(cells.values()))["kinks"]),
+        "targets": len(next(iter(kinks.values()))),
         "trained": [mean / total for some in means.values() for mean in some],
         "inputs": n,
         "tabulated": TABULATED,
@@ -156,7 +170,11 @@ def computed() -> dict:
         "classes": int(sum(row["classes"].sum() for row in run("swaps_classes").rows)),
         "harder": shares[n + 1 :].sum() / shares.sum(),
         "enough": enough,
-        "reach": f"$2^{{{ceil(log2_network_functions(enough, [2] * enough))}}}$",
+        "reach": f"$2^{{{ceil(counted[enough])}}}$",
+        "reach_free": f"$2^{{{ceil(with_free_leak(enough, [2] * enough))}}}$",
+        "growth": ceil(100 * max(counted[m + 1] / counted[m] - 1 for m in range(enough, 98))) / 100,
+        "freed": {"leak": leak, "one": f"{one_corner} %", "pair": f"{pair} %"},
+        "learned": learned(n),
         "tables": f"$2^{{{2**enough}}}$",
         "named": run("census").rows[0].commit,
         "beyond": RECORD[0],
@@ -165,6 +183,22 @@ def computed() -> dict:
         "census": again(),
         "predictors": len(of_function(one) | kernels(one, "leaky", 4)) + 1,  # and the swaps value
     }
+
+
+def with_free_leak(n: int, widths: list[int]) -> float:
+    """`log2_network_functions` with the leak among the parameters, which has the degree 2i - 1 in layer i."""
+    total, parameters = 0.0, 1
+    for i, (before, k) in enumerate(pairwise((n, *widths, 1)), 1):
+        parameters += k * (before + 1)
+        total += 1 + parameters * log2(2 * e * k * 2**n * (2 * i - 1) / parameters)
+    return total
+
+
+def learned(n: int) -> dict:
+    """Mean successes of four leaky neurons by swaps value: at 1, at n, the ends of their range from n on, and who is there."""
+    tally = run("five_inputs").row(leak=LEAK, width=4, depth=1, every=1)["by"]["swaps"].astype(float)
+    mean = [round(float(some @ np.arange(len(some))) / some.sum()) for some in tally if some.any()]  # no value is left out
+    return {"first": mean[1], "at": mean[n], "low": min(mean[n:]), "high": max(mean[n:]), "share": tally[n:].sum() / tally.sum()}
 
 
 def again() -> dict:
@@ -176,6 +210,7 @@ def again() -> dict:
     rho = {name: [seen.rho(a, name).mean() for a in names] for name in census_again.SIXTEEN}
     leads = {max(rho, key=lambda name: rho[name][k]) for k in range(len(names))} | {"influence", "kernel at hand", "swaps"}
     ordered = sorted(leads, key=lambda name: -np.mean(rho[name]))
+    parts = np.array([seen.rho(a, name) for a in names for name in leads])
     full = {"swaps": "swaps value", "kernel at hand": "$y^TK^{-1}y$ at hand"}
     return {
         **{name: said[name] for name in ("held", "refuted", "undecided")},
@@ -183,6 +218,11 @@ def again() -> dict:
         "commit": stored_run.rows[0].commit,
         "classes": int(stored_run.row(task="share", activation="leaky", width=width)["maps"]["swaps"].sum()),
         "width": width,
+        "trials": TRIALS,
+        "epochs": EPOCHS,
+        "rate": LR,
+        "bars": re.findall(r"Bars stand in `statements`, most at about (.+?) of what", census_again.__doc__ or "")[0],
+        "within": census_again.STUDENT[parts.shape[1]] * parts.std(axis=1, ddof=1).max() / parts.shape[1] ** 0.5,
         "activations": list(names.values()),
         "table": [(full.get(name, name.replace("above", "Fourier weight above degree")), rho[name]) for name in ordered],
     }

@@ -161,6 +161,15 @@ def _chunks(path: Path) -> Iterator[str]:
             yield from re.findall(r"<details>.*?</details>|\S(?:(?!\n\n).)*", "".join(cell["source"]), re.DOTALL)
 
 
+def printed(path: Path, pattern: str) -> tuple[str, ...]:
+    """The groups of a pattern where a page prints what it matches."""
+    for cell in cells(path):
+        text = "".join("".join(output.get("text", "")) for output in cell.get("outputs", ()))
+        if found := re.search(pattern, text):
+            return found.groups()
+    raise LookupError(f"{path.name} prints nothing like {pattern!r}")
+
+
 def figure_beside(path: Path, name: str, pictures: Pictures, before: bool = False) -> str:
     """The first figure below the box of this name, or the last one above it."""
     above, below, passed = [], [], False
