@@ -88,7 +88,7 @@ function render({ model, el }) {
 
   function draw() {
     const edge = 24, wide = Math.min(figure.width, 620) - edge, narrow = wide < 460 - edge, side = narrow ? Math.min(200, wide) : 216, unit = side / 4, table = model.get("table"), tried = model.get("tried");
-    const left = narrow ? 0 : side + 36, top = narrow ? side + 30 : 20, line = 32, lines = narrow ? 4 : LINES, tall = Math.max(side + 8, top + line * lines), bar = wide - left - (narrow ? 110 : 180);
+    const left = narrow ? 0 : side + 36, top = narrow ? side + 30 : 20, line = 32, lines = narrow ? 4 : LINES, tall = Math.max(side + 8, top + line * lines), bar = wide - left - (narrow ? 126 : 180);
     put(plot, { viewBox: `${-edge} ${-edge} ${wide + edge} ${tall + edge}`, height: tall + edge, style: `width:${wide + edge}px;max-width:100%` });
     squares.forEach((g, m) => {
       const k = entry(m >> 2, m % 4);

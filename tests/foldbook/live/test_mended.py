@@ -204,6 +204,7 @@ def test_who_acts_during_a_training_without_motion_keeps_what_it_has_done(show):
     before = window.state()
     window.button("Train").click()
     window.button("Pause").wait_for()
+    window.page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")  # a tick has trained
     window.page.get_by_role("slider", name="bend 3").press("ArrowRight")
     window.button("Train").wait_for()
     after = window.state()
