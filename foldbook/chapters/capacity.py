@@ -91,18 +91,19 @@ def functions_by_gates(n: int, most: int) -> list[int]:
     return [2 * sum(g == k for g in best.values()) for k in range(most + 1)]
 
 
-def log2_network_functions(n: int, widths: Sequence[int]) -> float:
+def log2_network_functions(n: int, widths: Sequence[int], free_leak: bool = False) -> float:
     """Functions on the 2^n corners that (leaky) ReLU networks of these hidden widths can compute, at most. (S2-conj-deep)
 
     Layer by layer: once the signs of the earlier layers are fixed at all corners, the k 2^n preactivations of layer i are
-    polynomials of degree i in the W parameters so far, with at most 2 (2 e k 2^n i / W)^W patterns of signs (Warren).
+    polynomials of degree i in the W parameters so far, with at most 2 (2 e k 2^n i / W)^W patterns of signs (Warren). With
+    `free_leak` each function has a leak of its own: one parameter more, and the degree is 2i - 1.
     """
     if not widths or min(widths) < 1:
         raise ValueError(f"each hidden layer has at least one node; got widths {tuple(widths)}")
-    total, parameters, before = 0.0, 0, n
-    for degree, k in enumerate((*widths, 1), 1):
+    total, parameters, before = 0.0, int(free_leak), n
+    for layer, k in enumerate((*widths, 1), 1):
         parameters += k * (before + 1)
-        polynomials = k * 2**n
+        degree, polynomials = 2 * layer - 1 if free_leak else layer, k * 2**n
         ways = 1 + parameters * log2(2 * e * polynomials * degree / parameters) if polynomials >= parameters else polynomials
         total, before = total + min(ways, polynomials), k
     return total

@@ -6,8 +6,8 @@ import posixpath
 import re
 from collections import Counter
 from collections.abc import Iterator
-from itertools import accumulate, pairwise
-from math import ceil, comb, e, log2
+from itertools import accumulate
+from math import ceil, comb
 from pathlib import Path
 
 import jinja2
@@ -171,7 +171,7 @@ def computed() -> dict:
         "harder": shares[n + 1 :].sum() / shares.sum(),
         "enough": enough,
         "reach": f"$2^{{{ceil(counted[enough])}}}$",
-        "reach_free": f"$2^{{{ceil(with_free_leak(enough, [2] * enough))}}}$",
+        "reach_free": f"$2^{{{ceil(log2_network_functions(enough, [2] * enough, free_leak=True))}}}$",
         "growth": ceil(100 * max(counted[m + 1] / counted[m] - 1 for m in range(enough, 98))) / 100,
         "freed": {"leak": leak, "one": f"{one_corner} %", "pair": f"{pair} %"},
         "learned": learned(n),
@@ -183,15 +183,6 @@ def computed() -> dict:
         "census": again(),
         "predictors": len(of_function(one) | kernels(one, "leaky", 4)) + 1,  # and the swaps value
     }
-
-
-def with_free_leak(n: int, widths: list[int]) -> float:
-    """`log2_network_functions` with the leak among the parameters, which has the degree 2i - 1 in layer i."""
-    total, parameters = 0.0, 1
-    for i, (before, k) in enumerate(pairwise((n, *widths, 1)), 1):
-        parameters += k * (before + 1)
-        total += 1 + parameters * log2(2 * e * k * 2**n * (2 * i - 1) / parameters)
-    return total
 
 
 def learned(n: int) -> dict:
