@@ -240,7 +240,7 @@ function render({ model, el }) {
     return words.length > 40 ? words : words.replaceAll(" ", "\u00a0"); // on one line, where a phone has room for it
   };
   function summary() {
-    const loss = model.get("points").length ? `, loss ${text(trainer.loss(), 3)}` : tried ? ". No points: paint some to train on" : "";
+    const loss = model.get("points").length ? `, loss ${text(trainer.loss(), 3)}` : tried ? `. No points: ${model.get("few") ? "open More tools and " : ""}paint some to train on` : "";
     return `2-${hidden().join("-")}-1: ${all.length < MOST ? "" : "at least "}${count(all.length, "piece")}, ${count(boundary(all).length, "of them crossed", "of them crossed")} by the heavy line${loss}${trainer.steps ? `, ${count(trainer.steps, "step")}` : ""}.\nAt the diamond (${model.get("probe").map((v) => text(v)).join(", ")})${model.get("address") ? `, address\u00a0${address()},` : ""} ${map()}.`;
   }
   /** Which neurons are on at the diamond, a word of zeros and ones for each layer. */
