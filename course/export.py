@@ -3,7 +3,7 @@
 FOR is one of
   roster    grades-by-roster.csv: the class list with points, also for those who handed in nothing
   moodle    moodle.csv: Moodle's own grading worksheet (--roster), filled in; and moodle-feedback.zip, pages in its folders
-  canvas    canvas.csv: from the grade book that Canvas exported (--roster) who is who and the column of the assignment, filled in
+  canvas    canvas.csv: the students of the grade book that Canvas exported (--roster), and their points for this assignment
   zip       feedback.zip: all pages
   nbgrader  course/: a course that nbgrader's own tools open, with what was found here; it runs no submission again
 """
