@@ -124,7 +124,7 @@ class ExactSpline:
 
         A stretch of zeros between opposite signs is one change, placed at its left end.
         """
-        fine = _with_zeros([self], self)[0]
+        (fine,) = _with_zeros([self])
         signs = [_sign(-fine.first_slope) or _sign(fine.values[0]), *map(_sign, fine.values)]
         signs.append(_sign(fine.last_slope) or signs[-1])
         places: list[Fraction] = []
@@ -147,9 +147,7 @@ def exact_spline(net: ExactNet) -> ExactSpline:
     zero, one = Fraction(0), Fraction(1)
     state = [ExactSpline((zero,), (zero,), one, one)]
     for w, b in zip(net.weights[:-1], net.biases[:-1]):
-        state = [_combine(state, row, bias) for row, bias in zip(w, b)]
-        for neuron in tuple(state):
-            state = _with_zeros(state, neuron)
+        state = _with_zeros([_combine(state, row, bias) for row, bias in zip(w, b)])
         state = [_activate(neuron, net.leak) for neuron in state]
     return _without_false_kinks(_combine(state, net.weights[-1][0], net.biases[-1][0]))
 
@@ -166,18 +164,19 @@ def _combine(state: list[ExactSpline], row: Row, bias: Fraction) -> ExactSpline:
     return ExactSpline(state[0].knots, values, first, last)
 
 
-def _with_zeros(state: list[ExactSpline], f: ExactSpline) -> list[ExactSpline]:
-    """All functions of the state with the zeros of `f` as further knots; `f` lives on earlier or equal knots."""
-    new = []
-    if f.first_slope and f.values[0] / f.first_slope > 0:
-        new.append(f.knots[0] - f.values[0] / f.first_slope)
-    for (s, t), (a, b) in zip(pairwise(f.knots), pairwise(f.values)):
-        if a * b < 0:
-            new.append(s - a * (t - s) / (b - a))
-    if f.last_slope and f.values[-1] / f.last_slope < 0:
-        new.append(f.knots[-1] - f.values[-1] / f.last_slope)
-    knots = tuple(sorted({*state[0].knots, *new}))
-    return state if knots == state[0].knots else [_refined(n, knots) for n in state]
+def _with_zeros(state: list[ExactSpline]) -> list[ExactSpline]:
+    """All functions of the state with the zeros of each of them as further knots of all."""
+    knots, new = state[0].knots, set()
+    for f in state:
+        if f.first_slope and f.values[0] / f.first_slope > 0:
+            new.add(knots[0] - f.values[0] / f.first_slope)
+        for (s, t), (a, b) in zip(pairwise(knots), pairwise(f.values)):
+            if a * b < 0:
+                new.add(s - a * (t - s) / (b - a))
+        if f.last_slope and f.values[-1] / f.last_slope < 0:
+            new.add(knots[-1] - f.values[-1] / f.last_slope)
+    fine = tuple(sorted(new.union(knots)))
+    return [_refined(n, fine) for n in state] if new else state
 
 
 def _refined(f: ExactSpline, knots: tuple[Fraction, ...]) -> ExactSpline:
