@@ -5,7 +5,7 @@ The runs behind Table 2 (S3-tab-2-pieces), the table of correlations (S3-tab-cor
 
 >>> from experiments import depth_pieces
 >>> len(depth_pieces.cells())
-9
+10
 """
 
 from __future__ import annotations
@@ -38,14 +38,15 @@ SETTINGS = {
 }
 FOUND = ("kinks", "kinks_inside", "breakpoints", "bins", "loss", "early_loss", "weights")
 STRETCHED = ("sine", "five arches", "sawtooth")  # on data that reach farther they keep their number of waves
-# layer sizes, epochs, lr: the lecture's two figures, and beside each one layer of as many neurons; beside the first also one
-# that is as narrow as its layers
+# layer sizes, epochs, lr: the lecture's two figures, and beside each one layer of as many neurons and one that is as narrow as
+# its layers
 FIGURES = {
     "five layers of 6": ((1, 6, 6, 6, 6, 6, 1), 50_000, 3e-5),
     "one layer of 30": ((1, 30, 1), 50_000, 3e-5),
     "four layers of 15": ((1, 15, 15, 15, 15, 1), 25_000, 5e-5),
     "one layer of 60": ((1, 60, 1), 25_000, 5e-5),
     "one layer of 6": ((1, 6, 1), 50_000, 3e-5),
+    "one layer of 15": ((1, 15, 1), 25_000, 5e-5),
 }
 EARLY = 2_000  # where a chapter can check the stored run by a short one
 FOLLOWED, MARKS, SHOWN = 64, 250, 4  # networks, marks through training, and every how many of them the first network is kept
