@@ -17,6 +17,10 @@ FIGURES = {
     "optima": ("boolean/optima", "Drop 200 starts. How many find a perfect fit, and where do the others stay?"),
     "swaps": ("boolean/swaps", "Parity of three inputs can be seen with three changes of colour. Can you find the line?"),
     "training": ("boolean/training", "Paint a function that none of twenty networks learns. What do such boards have in common?"),
+    "census": (
+        "boolean/training",
+        "Which measure puts the functions in order for ReLUs, for tanh, for the sine? Let the point walk.",
+    ),
     "perceptron": ("boolean/perceptron", "Drag a point to where the line takes longest. When does it never stop?"),
     "pruning": ("boolean/pruning", "Keep three of six neurons that know the answer. Can they learn it again?"),
     "beyond": ("splines/beyond", "Dome or lid: what does a wide network put over a hole in its data?"),

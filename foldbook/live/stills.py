@@ -28,7 +28,7 @@ from foldnet.splines.initialization import breakpoint_grid
 from foldnet.splines.smoothing import minimum_norm
 from foldnet.train import fit
 
-from .stills_boolean import NOTE, begin_pruning, draw_perceptron, draw_pruning, square
+from .stills_boolean import NOTE, begin_census, begin_pruning, draw_census, draw_perceptron, draw_pruning, square
 from .stills_images import draw_comparison, draw_images, draw_mnist, draw_sensitivity
 from .stills_plane import draw_corner, draw_race, draw_shore
 from .stills_splines import draw_beyond, draw_ends, draw_gans
@@ -321,6 +321,7 @@ STILLS = {
     "bottleneck": (nothing, draw_bottleneck),
     "breakpoints": (begin_breakpoints, draw_breakpoints),
     "capacity": (nothing, draw_capacity),
+    "census": (begin_census, draw_census),
     "comparison": (nothing, draw_comparison),
     "corner": (nothing, draw_corner),
     "depth": (begin_depth, draw_depth),

@@ -18,8 +18,57 @@ from foldnet.boolean.perceptron import train_perceptron
 from foldnet.boolean.pruning import train_on
 from foldnet.nets import ReLUNet, as_tensor
 
+from ..stored import stored
+
 BLUE, ORANGE, BLACK = (plots.COLORS[name] for name in ("blue", "orange", "black"))
 NOTE = " With scripts running, this is a figure to take hold of."
+
+
+# ---- census ------------------------------------------------------------------------------------------------------------
+
+UNITS = {"influence": 8, "above 2": 32, "above 3": 32, "block sensitivity": 8, "swaps": 1}  # columns of a map for each 1
+PLACES = {"influence": 2, "above 2": 6, "above 3": 7, "block sensitivity": 8, "swaps": 0}  # in the ranks of the run
+SHADES = "0123456789abcdefghijklmnopqrstuvwxyz"
+FAILED = np.maximum(98.5 - 4 * np.arange(26), 0)  # of 100, in each row of a map
+
+
+def begin_census(given: dict) -> dict:
+    """The maps of the registered census by neuron and width: rank correlation, and columns as `census.js` reads them."""
+    return {"maps": _maps()}
+
+
+@functools.cache
+def _maps() -> dict:
+    rows = stored("census_again").where(task="share")
+    return {f"{r.cell['activation']} {r.cell['width']}": {name: _map(r, name) for name in UNITS} for r in rows}
+
+
+def _map(row, name: str) -> list:
+    rho = abs(np.asarray(row["ranks"], dtype=float)[:, PLACES[name]].mean()) / 1e4
+    return [round(float(rho), 3), ";".join(_column(k, c) for k, c in enumerate(row["maps"][name]) if c.sum())]
+
+
+def _column(place: int, counts: np.ndarray) -> str:
+    """Place, classes, mean of failures, first row that is not empty, and the rows from there on as shades."""
+    levels = "".join(SHADES[k] for k in np.ceil(35 * counts / counts.max()).astype(int)).rstrip("0")
+    first = len(levels) - len(levels.lstrip("0"))
+    return f"{place}:{counts.sum()}:{counts @ FAILED / counts.sum():.1f}:{first}:{levels[first:]}"
+
+
+def draw_census(state: dict) -> str:
+    rho, text = state["maps"][f"{state['neuron']} {state['width']}"][state["measure"]]
+    unit, columns = UNITS[state["measure"]], [column.split(":") for column in text.split(";")]
+    left = [(int(c[0]) - (unit == 1) / 2) / unit for c in columns]
+    fig, ax = plots.subplots(figsize=(6.4, 3.2))
+    for x, (_, _, _, first, levels) in zip(left, columns):
+        shades = np.zeros((26, 1))
+        shades[int(first) : int(first) + len(levels), 0] = [SHADES.index(k) / 35 for k in levels]
+        ax.imshow(shades, extent=(x, x + 1 / unit, -3.5, 100.5), aspect="auto", cmap="Blues", vmin=0, vmax=1)
+    ax.plot(np.array(left) + 0.5 / unit, [float(c[2]) for c in columns], color=ORANGE)
+    ax.set(xlabel=state["measure"], ylabel="failed, of 100", ylim=(-3.5, 100.5), xlim=(left[0], left[-1] + 1 / unit))
+    ax.grid(visible=False)
+    told = f"All classes of functions of five bits: failures of 100 networks of {state['width']} neurons by {state['measure']}"
+    return plots.image(fig, f"{told}, with a rank correlation of {rho:.2f}.{NOTE}")
 
 
 # ---- pruning -----------------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""The board of boolean/training: it counts the influence, and its networks learn as often as those of the package."""
+"""The figures of boolean/training: the board counts and trains as the package does, the map reads the stored run."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ import re
 import numpy as np
 import pytest
 
+from experiments import census_again
 from foldbook.live import live
+from foldbook.live.stills_boolean import PLACES, UNITS
+from foldbook.stored import stored
 from foldnet.boolean.functions import parity, total_influence
 from foldnet.boolean.training import train_many
 
@@ -57,3 +60,41 @@ def test_edges_name_the_bits_and_the_first_bar_waits_for_training(show):
     words = window.page.locator(".picture text").all_text_contents()
     assert words[:8] == ["00", "00", "01", "01", "11", "11", "10", "10"], "columns and rows, in the order of the board"
     assert words[-1].startswith("press Train")
+
+
+# ---- the map of all classes ------------------------------------------------------------------------------------------------
+
+
+def test_units_and_places_are_those_of_the_run():
+    assert {name: unit for name, (unit, _) in census_again.MAPS.items()} == UNITS
+    assert {name: census_again.SIXTEEN.index(name) for name in UNITS} == PLACES
+
+
+@pytest.mark.parametrize(
+    ("neuron", "width", "measure"), [("leaky", 4, "swaps"), ("tanh", 6, "above 3"), ("gelu", 3, "influence")]
+)
+def test_the_map_says_what_the_run_has(show, neuron, width, measure):
+    row = stored("census_again").row(task="share", activation=neuron, width=width)
+    counts, failed = row["maps"][measure], np.maximum(98.5 - 4 * np.arange(26), 0)
+    window = show("census", neuron=neuron, width=width, measure=measure)
+    middle = int(np.argmax(counts.sum(1).cumsum() >= counts.sum() / 2))  # the column that has the class in the middle
+    rho = census_again.Seen(stored("census_again")).rho(neuron, measure, width).mean()
+    words = window.readout()
+    assert f"{counts[middle].sum():,} classes" in words
+    assert f"{counts[middle] @ failed / counts[middle].sum():.0f} fail" in words
+    ends = [float(failed[np.argmax(counts[middle][::-1].cumsum() >= q * counts[middle].sum()) * -1 - 1]) for q in (0.25, 0.75)]
+    found = re.search(r"(\d+) to (\d+) for the middle half", words)
+    assert [int(v) for v in found.groups()] == pytest.approx(ends, abs=4.5), "shades are rounded: a row at most"
+    assert words.endswith(f"{rho:.2f}.")
+    window.page.get_by_role("slider").press("ArrowRight")
+    assert f"{counts[middle + 1].sum():,} class" in window.readout()
+
+
+def test_the_button_finds_the_best_measure_and_the_picture_takes_a_click(show):
+    window = show("census", measure="swaps")
+    window.button("The best of the five").click()
+    assert window.state()["measure"] == "above 2"
+    assert window.button("The best of the five").is_disabled()
+    box = window.page.locator(".picture svg").bounding_box()
+    window.page.mouse.click(box["x"] + 44, box["y"] + box["height"] / 2)
+    assert window.readout().startswith("Weight above 2 0.00 to 0.03")
