@@ -4,11 +4,15 @@ import dataclasses
 
 import numpy as np
 import pytest
+import torch
 
 from foldnet.boolean import functions as F
-from foldnet.boolean.exact import ExactNet
+from foldnet.boolean import swaps, training
+from foldnet.boolean.capacity import with_changes
+from foldnet.boolean.exact import ExactNet, sign_changes
 from foldnet.boolean.perceptron import Separation, find_separation
 from foldnet.boolean.swaps import class_changes, swaps_at_most
+from foldnet.nets import ReLUNet
 
 
 def test_a_separation_is_true_where_there_are_weights():
@@ -43,3 +47,24 @@ def test_a_bound_looks_at_as_many_projections_as_it_is_asked_for(projections):
     t = F.parity(5) ^ (np.arange(32) % 3 == 0)
     changes = class_changes(t, drawn)
     assert swaps_at_most(t, projections=projections, seed=5) == changes.min() < 31
+
+
+def test_changes_of_sign_may_lie_far_from_zero():
+    """Between two of them the network bends, and a third of their sum lies elsewhere."""
+    for zeros in ([9, 10, 11], [-12, -11, -10]):
+        assert sign_changes(with_changes(zeros, 0)) == tuple(zeros)
+
+
+def test_a_network_that_diverged_has_no_corner_right():
+    nets = ReLUNet.random((2, 2, 1), batch=(1, 3), seed=0).to(torch.float64)
+    done = training.trained(nets, F.truth_table("0110")[None], epochs=50, loss="mse", optimizer="gd", lr=1e30)
+    assert (done.right == 0).all()
+    assert not done.solved.any()
+
+
+def test_a_bound_draws_no_more_than_it_is_asked_for_in_the_last_portion(monkeypatch):
+    drawn = []
+    monkeypatch.setattr(swaps, "class_changes", lambda t, w: drawn.append(len(w)) or class_changes(t, w))
+    t = F.parity(11)
+    swaps_at_most(t, projections=2**22 // t.shape[-1] + 5)
+    assert drawn == [2**22 // t.shape[-1], 5]

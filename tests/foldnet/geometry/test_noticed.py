@@ -8,6 +8,7 @@ import torch
 from foldnet import plots
 from foldnet.geometry import draw
 from foldnet.geometry.regions import boundary, decision, regions
+from foldnet.geometry.sensitivity import leading_eigenpairs
 from foldnet.nets import ReLUNet
 
 
@@ -22,3 +23,21 @@ def test_the_boundary_has_all_edges_between_two_classes_those_of_the_first_face_
 def test_colours_are_those_that_matplotlib_reads():
     for name, colour in plots.COLORS.items():
         np.testing.assert_allclose(draw._rgb(name), matplotlib.colors.to_rgb(colour), atol=1e-12)
+
+
+@pytest.mark.parametrize("scale", [1e-9, 1e9])
+def test_leading_eigenpairs_are_as_exact_at_any_scale(scale):
+    """The first two of forty eigenvalues that fall slowly need many steps."""
+    turn = torch.linalg.qr(torch.randn(40, 40, generator=torch.Generator().manual_seed(0), dtype=torch.float64)).Q
+    matrix = scale * turn @ torch.diag(0.9 ** torch.arange(40.0, dtype=torch.float64)) @ turn.mT
+    values, ways = leading_eigenpairs(matrix, count=2)
+    torch.testing.assert_close(values / scale, torch.tensor([1.0, 0.9], dtype=torch.float64), rtol=1e-12, atol=0)
+    torch.testing.assert_close((ways * turn[:, :2]).sum(0).abs(), torch.ones(2, dtype=torch.float64), rtol=1e-12, atol=0)
+
+
+def test_creases_of_later_layers_lie_below_those_of_earlier_ones_and_above_the_pieces():
+    c = regions(ReLUNet.random((2, 4, 4, 1), seed=0).to(torch.float64), 3.0)
+    _, ax = plots.subplots()
+    draw.draw(c, ax)
+    heights = [line.get_zorder() for line in [*ax.collections, *ax.lines] if str(line.get_label()).startswith("layer")]
+    assert 1 < heights[1] < heights[0]

@@ -6,6 +6,7 @@ import torch
 from foldnet.nets import ReLUNet
 from foldnet.splines import creases
 from foldnet.splines.depth import _by_tensors, deep_spline
+from foldnet.splines.initialization import breakpoint_grid
 
 
 @pytest.mark.parametrize("neurons", [1, 2])
@@ -28,3 +29,9 @@ def test_what_only_rounding_leaves_of_a_kink_is_none_beside_a_neuron_that_is_con
     found = way(net.to(torch.float64), -1.0, 1.0)
     assert 0.1 + 0.2 - 0.3 != 0
     assert not found.kink.any()
+
+
+@pytest.mark.parametrize(("width", "facing"), [(1, "right"), (2, "both"), (5, "both")])
+def test_a_grid_of_one_place_is_refused(width, facing):
+    with pytest.raises(ValueError, match="a grid needs at least 2 places"):
+        breakpoint_grid(width, 1.0, facing=facing)
