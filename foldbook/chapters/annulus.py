@@ -88,6 +88,14 @@ def ball_volume(n: int, r: float = 1.0) -> float:
     return math.exp(n / 2 * math.log(math.pi) - math.lgamma(n / 2 + 1)) * r**n
 
 
+def nearly_orthogonal(n: int, lines: int, positive: bool = False, trials: int = 4000) -> float:
+    """The share of trials in which all pairs of random unit vectors, of positive entries or any, have a dot product below 0.2."""
+    way = np.random.default_rng([n, lines]).normal(size=(trials, lines, n))
+    way = np.abs(way) if positive else way
+    way /= np.linalg.norm(way, axis=2, keepdims=True)
+    return float((np.abs(way @ way.transpose(0, 2, 1) - np.eye(lines)).max((1, 2)) < 0.2).mean())
+
+
 def facets(points) -> tuple[np.ndarray, np.ndarray]:
     """Unit normals `(F, n)` and distances from 0 `(F,)` of the facets of the convex hull of points `(m, n)`, each once."""
     from scipy.spatial import ConvexHull

@@ -104,6 +104,14 @@ def test_volumes_of_balls():
         assert solids.ball_volume(n + 2) == pytest.approx(solids.ball_volume(n) * 2 * math.pi / (n + 2))
 
 
+def test_two_lines_are_nearly_orthogonal_as_often_as_their_angle_says():
+    share = 2 * math.asin(0.2) / math.pi  # in the plane the angle is uniform; in space the product is
+    error = 3 * math.sqrt(0.25 / 20_000)
+    assert solids.nearly_orthogonal(2, 2, trials=20_000) == pytest.approx(share, abs=error)
+    assert solids.nearly_orthogonal(3, 2, trials=20_000) == pytest.approx(0.2, abs=error)
+    assert solids.nearly_orthogonal(300, 3) > 0.9 > 0.01 > solids.nearly_orthogonal(300, 3, positive=True)
+
+
 @pytest.mark.parametrize(
     ("call", "words"),
     [
