@@ -54,8 +54,13 @@ def encode(value) -> object:
     if isinstance(value, Code):
         return {"is": "code", "text": value.text}
     if isinstance(value, (np.ndarray, np.generic)) and value.dtype.name in DTYPES:
-        data = np.ascontiguousarray(value)
-        return {"is": "array", "dtype": data.dtype.name, "shape": list(np.shape(value)), "data": base64.b64encode(data).decode()}
+        data: np.ndarray = np.ascontiguousarray(value)
+        return {
+            "is": "array",
+            "dtype": data.dtype.name,
+            "shape": list(np.shape(value)),
+            "data": base64.b64encode(data.data).decode(),
+        }
     kind = f"{type(value).__module__}.{type(value).__qualname__}"
     if kind in ("torch.Tensor", "torch.nn.parameter.Parameter"):
         return {"is": "tensor", "array": encode(value.detach().cpu().numpy())}

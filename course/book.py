@@ -123,7 +123,7 @@ def scores(problems: source.ProblemSet, record: dict, hand: Hand) -> dict[str, f
     for cell in problems.cells:
         if cell.kind == "test":
             verdict = record["verdicts"].get(cell.name)
-            found[cell.name] = Verdict(**verdict).score(cell.points) if verdict else 0.0
+            found[cell.name] = Verdict(**verdict).score(cell.worth) if verdict else 0.0
         elif cell.by_hand:
             text = answered.get(cell.name)
             found[cell.name] = hand.score(record["student"], cell.name, text["sign"]) if text else 0.0
@@ -139,10 +139,10 @@ def rows(problems: source.ProblemSet, book: Book, hand: Hand) -> Iterator[dict]:
         row: dict = {"student": student}
         for cell in graded:
             row[f"{cell.name} ({cell.points:g})"] = "" if found[cell.name] is None else f"{found[cell.name]:g}"
-        by_tests = sum(found[cell.name] for cell in problems.tests)
+        by_tests = sum(found[cell.name] or 0.0 for cell in problems.tests)
         by_hand = sum(found[cell.name] or 0 for cell in graded if cell.by_hand)
         row["by tests"], row["by hand"] = f"{by_tests:g}", f"{by_hand:g}"
-        row["to be read"] = f"{sum(cell.points for cell in graded if found[cell.name] is None):g}"
+        row["to be read"] = f"{sum(cell.worth for cell in graded if found[cell.name] is None):g}"
         row["total"], row["of"] = f"{problems.total(by_tests + by_hand):g}", f"{problems.points:g}"
         row["handed in as"], row["notes"] = record["name"], "; ".join(record["notes"])
         if signed:

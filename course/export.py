@@ -29,7 +29,7 @@ from . import make, source
 from .book import Book, harmless, nobodys, rows, scores, shown, write
 from .errors import CourseError
 from .hand import Hand
-from .roster import KEYS, MOODLE, claimed, columns, doubled, latest, order, people, read_table, unsure, word_in, written_as
+from .roster import KEYS, MOODLE, claimed, columns, doubled, latest, order, people, read_table, there, unsure, word_in, written_as
 
 CONFIG = '''"""Submissions were run and judged elsewhere: nbgrader only enters what their notebooks say."""
 c = get_config()
@@ -79,6 +79,12 @@ def for_roster(out: Path, found: list[dict], roster: list[dict]) -> list[str]:
     return said + [unclear.get(name, f"nobody on the roster has handed in {name}") for name in names]
 
 
+WORKSHEET = (
+    "Moodle takes its own grading worksheet back and no other table: download it (View all submissions, Grading action,"
+    " Download grading worksheet) and say ROSTER=worksheet.csv"
+)
+
+
 def for_moodle(out: Path, found: list[dict], of: float, sheet: Path | None, column: str | None) -> list[str]:
     """Moodle's grading worksheet with the grades filled in, by the number that Moodle put into names, and nothing else changed.
 
@@ -89,7 +95,9 @@ def for_moodle(out: Path, found: list[dict], of: float, sheet: Path | None, colu
             "no submission is a folder of Moodle's, so nothing is written: download all submissions with folders,"
             " or say FOR=canvas or FOR=roster for what came from elsewhere"
         )
-    lines = read_table(sheet) if sheet else []
+    if sheet is None:
+        raise CourseError(WORKSHEET)
+    lines = read_table(sheet)
     identifier, grade, most = moodle_columns(lines, column)
     theirs: dict[str, list[dict]] = {}
     for row in sorted(found, key=order):
@@ -100,7 +108,7 @@ def for_moodle(out: Path, found: list[dict], of: float, sheet: Path | None, colu
     said += doubled(theirs.values())
     counting = {number: row for number, rows in theirs.items() if (row := latest(rows))}
     for line in lines:
-        number = re.search(r"\d+$", line[identifier])[0]
+        number = str(re.findall(r"\d+$", line[identifier])[0])
         if theirs.pop(number, None) and number in counting:
             line[grade] = counting[number]["total"]
         if most and float(line[most].replace(",", ".")) != of:
@@ -111,7 +119,7 @@ def for_moodle(out: Path, found: list[dict], of: float, sheet: Path | None, colu
     with zipfile.ZipFile(out / "moodle-feedback.zip", "w", zipfile.ZIP_DEFLATED) as packed:
         for number, row in counting.items():
             page, folder = out / "feedback" / f"{row['student']}.html", MOODLE.match(row["handed in as"])
-            if page.is_file():
+            if page.is_file() and folder:
                 packed.write(page, f"{folder['name']}_{number}_assignsubmission_file_/{page.name}")
     return said
 
@@ -121,21 +129,18 @@ def moodle_columns(lines: list[dict], column: str | None) -> tuple[str, str, str
     names = [key for key in (lines[0] if lines else ()) if key]
     numbered = [key for key in names if all(re.fullmatch(r"\D*\d+", line[key] or "") for line in lines)]
     if not numbered:
-        raise CourseError(
-            "Moodle takes its own grading worksheet back and no other table: download it (View all submissions, Grading action,"
-            " Download grading worksheet) and say ROSTER=worksheet.csv"
-        )
+        raise CourseError(WORKSHEET)
     number = re.compile(r"\d+(?:[.,]\d+)?")
     for grade, most in itertools.pairwise(names[1:]):  # the highest grade, the same for all, stands behind the grade
         same, given = {line[most] for line in lines}, {line[grade] for line in lines} - {""}
         if len(same) == 1 and all(map(number.fullmatch, same | given)) and column in (None, grade):
             return numbered[0], grade, most
-    if column not in names:
+    if column is None or column not in names:
         raise CourseError(f"which column of the worksheet holds the grade? Say COLUMN='...'; it has {', '.join(names)}")
     return numbered[0], column, None
 
 
-def for_canvas(out: Path, found: list[dict], of: float, book: Path | None, column: str | None) -> list[str]:
+def for_canvas(out: Path, found: list[dict], of: float, book: Path, column: str | None) -> list[str]:
     """The students of a grade book that Canvas exported, with the points of this set; scores of other columns may be old."""
     roster = read_table(book)
     names = [key for key in (roster[0] if roster else ()) if re.search(r"\(\d+\)$", key)]
@@ -202,7 +207,7 @@ def export(problems: source.ProblemSet, out: Path, what: str, roster: Path | Non
     if what == "moodle":
         return said + for_moodle(out, found, problems.points, roster, column)
     if what == "canvas":
-        return said + for_canvas(out, found, problems.points, roster, column)
+        return said + for_canvas(out, found, problems.points, there(roster), column)
     return said + (for_zip(out) if what == "zip" else for_nbgrader(out, problems, book, hand))
 
 

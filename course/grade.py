@@ -195,12 +195,12 @@ def signed(problems: source.ProblemSet, limits: Limits) -> str:
 
 def belongs(record: dict | None, handed: Handed, rules: str) -> bool:
     """Whether a record is that of this very file, judged by these rules."""
-    return bool(record) and (record["name"], record["digest"], record["rules"]) == (handed.name, handed.digest, rules)
+    return record is not None and (record["name"], record["digest"], record["rules"]) == (handed.name, handed.digest, rules)
 
 
 def current(record: dict | None, handed: Handed, rules: str) -> bool:
     """Whether a file has its record; where the judge failed it is tried again."""
-    return belongs(record, handed, rules) and not record.get("failed")
+    return record is not None and belongs(record, handed, rules) and not record.get("failed")
 
 
 def nothing(handed: Handed, rules: str, notes: list[str], release: nbformat.NotebookNode) -> dict:

@@ -38,7 +38,7 @@ class Hand:
     """The entries of by_hand.csv, by student and answer."""
 
     def __init__(self, problems: source.ProblemSet, path: Path | None = None):
-        self.most = {cell.name: cell.points for cell in problems.cells if cell.by_hand}
+        self.most = {cell.name: cell.worth for cell in problems.cells if cell.by_hand}
         self.entries: dict[tuple[str, str], Entry] = {}
         if path and path.is_file():
             self._read(path)

@@ -162,8 +162,8 @@ class Kernel:
             line.close()
         if hasattr(self, "log"):
             self.log.close()
-        if getattr(self, "group", None) and not self.grouped:
-            group.left(self.group)
+        if (place := getattr(self, "group", None)) and not self.grouped:
+            group.left(place)
         remove(self.home)
 
     def kill(self, reason: str) -> None:
@@ -237,7 +237,7 @@ class Kernel:
             if sum(sizes.values()) > most:
                 self.reason = self.reason or f"it took more than {self.limits.memory} MB of memory"
                 with contextlib.suppress(psutil.Error):
-                    max(sizes, key=sizes.get).kill()
+                    max(sizes, key=sizes.__getitem__).kill()
         size, files, deep = self._disk(processes)
         if size > self.limits.disk * 2**20:
             self.kill(f"it wrote more than {self.limits.disk} MB to the disk")

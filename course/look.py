@@ -58,10 +58,10 @@ def look(name: str, path: Path, limits: Limits, given: Path | None = None) -> li
     finally:
         submission.close()
     lines = [f"{worth(test)}: {verdicts[test.name].line}" for test in problems.tests]
-    given = {cell.name: cell.public.strip() for cell in problems.cells if cell.by_hand}
+    empty = {cell.name: cell.public.strip() for cell in problems.cells if cell.by_hand}
     written = {cell.id: cell.source.strip() for cell in notebook.cells}
     for cell in (c for c in problems.cells if c.by_hand):
-        said = "no text yet" if written.get(cell.name, "") in ("", given[cell.name]) else "a text, which a person will read"
+        said = "no text yet" if written.get(cell.name, "") in ("", empty[cell.name]) else "a text, which a person will read"
         lines.append(f"{worth(cell)}: {said}")
     return lines + [f"note: {note}" for note in (*notes, *submission.notes)]
 

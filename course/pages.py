@@ -153,7 +153,7 @@ def picture(data: str, alt: str = "") -> str:
                 Pixels.left -= opened.width * opened.height
                 if Pixels.left < 0:
                     return ""
-                kind = opened.format.lower()
+                kind = str(opened.format).lower()
                 opened.load()
     except Exception:  # broken, a bomb, or no picture at all
         return ""
@@ -179,7 +179,7 @@ def drawing(text: str, alt: str = "") -> str:
 
 def output(data: dict, plain: bool = False) -> str:
     """One output of a cell: its picture, or else (or where it is to be `plain`) its text; never its HTML."""
-    kind, mimes = data.get("output_type"), data.get("data") if isinstance(data.get("data"), dict) else {}
+    kind, mimes = data.get("output_type"), given if isinstance(given := data.get("data"), dict) else {}
     page = "" if plain else str(mimes.get("text/html", ""))
     alt = html.unescape(found[1]) if (found := ALT.search(page)) else ""
     shownpicture = (
@@ -190,7 +190,7 @@ def output(data: dict, plain: bool = False) -> str:
     if shownpicture:
         return f'<div class="output">{shownpicture}</div>'
     if kind == "error":
-        lines = data.get("traceback") if isinstance(data.get("traceback"), list) else []
+        lines = given if isinstance(given := data.get("traceback"), list) else []
         text = "\n".join(map(str, lines)) or str(data.get("evalue", ""))
     else:
         text = str(data.get("text", mimes.get("text/plain", "")))
@@ -229,7 +229,7 @@ def page(problems: source.ProblemSet, record: dict, hand: Hand, name: str = "", 
     graded = {cell.name: cell for cell in problems.cells if cell.points is not None}
     who = name or record["student"]
     title = f"{problems.title}: {who}"
-    left = sum(cell.points for key, cell in graded.items() if found[key] is None)
+    left = sum(cell.worth for key, cell in graded.items() if found[key] is None)
     earned = sum(score or 0 for score in found.values())
     total = f"{number(problems.total(earned))} of {number(problems.points)} points"
     if earned > problems.points:
@@ -239,7 +239,7 @@ def page(problems: source.ProblemSet, record: dict, hand: Hand, name: str = "", 
     parts.append("<table><thead><tr><th>part</th><th>points</th><th></th></tr></thead><tbody>")
     for key, cell in graded.items():
         said = said_of(record, hand, key, cell, found[key], key in answered)
-        points = f"– / {number(cell.points)}" if found[key] is None else f"{number(found[key])} / {number(cell.points)}"
+        points = f"– / {number(cell.worth)}" if found[key] is None else f"{number(found[key] or 0.0)} / {number(cell.worth)}"
         link = f'<a href="#{key}">{html.escape(called[key])}</a>'
         parts.append(f"<tr><td>{link}</td><td>{points}</td><td>{html.escape(shown(said))}</td></tr>")
     parts.append("</tbody></table>")
@@ -276,7 +276,7 @@ def shown_cell(record: dict, hand: Hand, cell: dict, graded: source.Cell | None,
     if graded is None:
         return f"<section>{body}{outputs}</section>"
     key, score = cell["id"], found[cell["id"]]
-    points = "not yet read" if score is None else f"{number(score)} of {number(graded.points)}"
+    points = "not yet read" if score is None else f"{number(score)} of {number(graded.worth)}"
     mark = "right" if score == graded.points else "wrong"
     below = f'<div class="verdict {mark}"><strong>{html.escape(called[key])}: {points}.</strong> '
     if graded.kind == "test":

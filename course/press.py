@@ -53,7 +53,7 @@ def _child(make: Callable[[], str], ours: socket.socket, theirs: socket.socket) 
         ours.close()
         with open("/proc/self/status") as file:
             taken = next(int(row.split()[1]) * 1024 for row in file if row.startswith("VmData"))
-        resource.setrlimit(resource.RLIMIT_DATA, (taken + MEGABYTES * 2**20,) * 2)
+        resource.setrlimit(resource.RLIMIT_DATA, (most := taken + MEGABYTES * 2**20, most))
         reply = {"made": make()}
     except BaseException as error:
         reply = {"error": type(error).__name__}

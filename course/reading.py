@@ -88,9 +88,9 @@ def ticks(cell: source.Cell) -> list[tuple[float, str]]:
     """The points of a rubric, each with what it is for; none where they do not add up to what the answer is worth."""
     rubric = cell.source.partition("**Rubric.**")[2].split("\n\n")[0]
     found = [(float(points), " ".join(words.split())) for points, words in RUBRIC.findall(rubric)]
-    while found and sum(points for points, _ in found) > cell.points:  # what comes after the points themselves
+    while found and sum(points for points, _ in found) > cell.worth:  # what comes after the points themselves
         found.pop()
-    return found if sum(points for points, _ in found) == cell.points else []
+    return found if sum(points for points, _ in found) == cell.worth else []
 
 
 def question(problems: source.ProblemSet, name: str) -> str:
@@ -281,7 +281,7 @@ def server(desk: Desk, port: int = 0) -> tuple[ThreadingHTTPServer, str]:
                 error = str(problem)
             self.answer(200, "application/json", json.dumps({"error": error}))
 
-        def log_message(self, *_) -> None:
+        def log_message(self, format: str, *args) -> None:
             pass
 
     made = ThreadingHTTPServer(("127.0.0.1", port), Handler)

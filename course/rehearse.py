@@ -33,7 +33,7 @@ def used(code: str) -> set[str]:
 
 def stored(code: str) -> set[str]:
     """What a cell binds for the cells after it; the names within its functions and comprehensions are their own."""
-    names, nodes = set(), list(ast.parse(code).body)
+    names, nodes = set(), list[ast.AST](ast.parse(code).body)
     while nodes:
         node = nodes.pop()
         if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
@@ -84,7 +84,7 @@ def rehearse(problems: source.ProblemSet, limits: Limits | None = None) -> list[
         solution.steps = judge.steps_of(problems)
         for step in solution.steps:
             solution.run(step, solution.limits.cells)
-        solution.photos[END] = solution.kernel.photograph()
+        solution.photos[END] = solution.running.photograph()
         print(f"  the solution runs in {time.monotonic() - start:.1f} s", flush=True)
         for step in solution.steps:
             wrong += [f"the solution's cell {step.key}: {o['evalue']}" for o in step.outputs if o["output_type"] == "error"]

@@ -62,7 +62,7 @@ def _cell(cell: dict) -> dict:
     lines = cell.get("source", "")
     meta = cell.get("metadata") if isinstance(cell.get("metadata"), dict) else {}
     written = "".join(map(str, lines)) if isinstance(lines, list) else str(lines)
-    pasted = cell.get("attachments") if isinstance(cell.get("attachments"), dict) else {}
+    pasted = given if isinstance(given := cell.get("attachments"), dict) else {}
     pictures = {
         clean(name): data
         for name, kinds in pasted.items()
@@ -199,7 +199,7 @@ def by_likeness(cell: dict, wanted: dict[str, source.Cell]) -> str | None:
     """A given or test cell that was edited is still more like itself than anything else."""
     left = {name: w.public for name, w in wanted.items() if w.kind in ("test", "given", "text")}
     scores = {name: difflib.SequenceMatcher(None, text, cell["source"]).quick_ratio() for name, text in left.items()}
-    best = max(scores, key=scores.get, default=None)
+    best = max(scores, key=scores.__getitem__, default="")
     return best if best and scores[best] > 0.9 else None
 
 
@@ -223,7 +223,7 @@ def top_level(code: str) -> set[str]:
         body = ast.parse(code).body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return {a or b for a, b in re.findall(r"^(?:def|class)\s+(\w+)|^(\w+)\s*=[^=]", code, re.MULTILINE)}
-    names, left = set(), list(body)
+    names, left = set(), list[ast.stmt | ast.ExceptHandler](body)
     while left:
         node = left.pop()
         if isinstance(node, (ast.FunctionDef, ast.ClassDef, ast.AsyncFunctionDef)):
@@ -269,5 +269,5 @@ def another(problems: source.ProblemSet, cells: list[dict]) -> list[str]:
     if not theirs or 2 * mine > len(problems.of("text")):
         return []
     found = {name: shared(source.read(name).cells) for name in source.names() if name != problems.name}
-    best = max(found, key=found.get, default="")
+    best = max(found, key=found.__getitem__, default="")
     return [f"this is {best}, not {problems.name}"] if found.get(best, 0) > mine else []

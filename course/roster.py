@@ -20,10 +20,15 @@ AGAIN = re.compile(r"-(\d+)(?:\.\w+)*$")  # what Canvas and browsers add to a na
 NAMES, KEYS = ("name", "full name", "student"), ("file", "id", "id number", "username", "sis login id", "sis user id", "email")
 
 
-def read_table(path: Path | None) -> list[dict]:
-    """A CSV of any spreadsheet, with the names of its columns as they are."""
+def there(path: Path | None) -> Path:
     if path is None or not path.is_file():
         raise CourseError(f"there is no file {path}: say ROSTER=file.csv")
+    return path
+
+
+def read_table(path: Path | None) -> list[dict]:
+    """A CSV of any spreadsheet, with the names of its columns as they are."""
+    path = there(path)
     text = decoded(path.read_bytes())
     lines = list(csv.DictReader(io.StringIO(text.lstrip("\r\n")), delimiter=delimiter(text), restval=""))
     for line in lines:
@@ -74,7 +79,7 @@ def claimed(roster: list[dict], found: list[dict]) -> tuple[list[tuple[dict, lis
         for row in list(left):
             name, number = written(row["handed in as"])
             whole = f"{name} {number}"
-            text = {"id": number, "platform": whole if number else "", "sign": row.get(MADE_FOR, ""), "name": whole}.get(by)
+            text = {"id": number, "platform": whole if number else "", "sign": row.get(MADE_FOR, ""), "name": whole}.get(by, "")
             same = word_in if by != "sign" else lambda value, text: word_in(value, text) and word_in(text, value)
             if by == "squeezed":
                 lines = [line for line in open_lines if line is namesakes.get(row["handed in as"])]

@@ -17,7 +17,7 @@ import sys
 import types
 from typing import ClassVar
 
-import _answers
+import _answers  # ty: ignore[import-not-found]  (course/answers.py, beside the copy that a submission sees)
 from IPython.core.displayhook import DisplayHook
 from IPython.core.displaypub import DisplayPublisher
 from IPython.core.interactiveshell import InteractiveShell
@@ -70,7 +70,7 @@ class Stream(io.TextIOBase):
 
 
 class Publisher(DisplayPublisher):
-    def publish(self, data, metadata=None, **_) -> None:
+    def publish(self, data, metadata=None, source=None, **_) -> None:
         Record.add({"output_type": "display_data", "data": simple(data), "metadata": {}})
 
     def clear_output(self, wait=False) -> None:

@@ -40,7 +40,7 @@ WORDS = {
 }
 QUESTION = re.compile(r"^## Question (\d+) \((\d+) points?\): .*\n+(?:\*(Warm-up|Standard|Optional)\.\*)?", re.MULTILINE)
 HOURS = re.compile(r"\*\*Time:\*\* about (\w+)( and a half)? hours")
-NUMBERS = "no one two three four five six seven eight".split()
+NUMBERS = [*map(str, "no one two three four five six seven eight".split())]
 CODE_STUB, TEXT_STUB = "# your code here", "*Your answer.*"
 
 
@@ -64,6 +64,10 @@ class Cell:
     points: float | None = None
     loses: tuple[str, ...] = ()
     optional: bool = False
+
+    @property
+    def worth(self) -> float:
+        return self.points or 0.0
 
     @property
     def by_hand(self) -> bool:
@@ -124,12 +128,12 @@ class ProblemSet:
     @property
     def points(self) -> float:
         """What a whole answer is worth; optional questions do not count."""
-        return sum(cell.points or 0 for cell in self.cells if not cell.optional)
+        return sum(cell.worth for cell in self.cells if not cell.optional)
 
     @property
     def extra(self) -> float:
         """What optional questions are worth."""
-        return sum(cell.points or 0 for cell in self.cells if cell.optional)
+        return sum(cell.worth for cell in self.cells if cell.optional)
 
     @property
     def hours(self) -> float:
@@ -243,7 +247,7 @@ def _parts(cell: Cell) -> Iterator[tuple[str, str]]:
                 raise SourceError(f"{cell.name}: ### BEGIN inside another one")
             inside = opened
             if opened == "solution":
-                yield "public", re.match(r"\s*", line)[0] + CODE_STUB
+                yield "public", line[: len(line) - len(line.lstrip())] + CODE_STUB
         elif inside and MARKS[inside][1].match(line):
             inside = None
         else:

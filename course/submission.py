@@ -51,12 +51,18 @@ class Submission:
         self.close()
         self.note("the notebook ended its process again and again")
 
+    @property
+    def running(self) -> Kernel:
+        if self.kernel is None:
+            raise RuntimeError("this submission has no process: start() it first")
+        return self.kernel
+
     def _all(self) -> bool:
         for step in self.steps:
             if step.key in self.left_out:
                 continue
             try:
-                self.run(step, self.limits.cells - self.kernel.line.counted)
+                self.run(step, self.limits.cells - self.running.line.counted)
             except Ended as end:
                 self.left_out.add(step.key)
                 step.outputs = [told(f"This cell was stopped: {end}. The others ran without it.")]
@@ -72,7 +78,7 @@ class Submission:
         elif step.source.strip():
             most = self.limits.test if step.test else min(left, self.limits.cell)
             self.busy(f"the cell {step.key}", most)
-            step.outputs, stopped = self.kernel.run(step.source, most)
+            step.outputs, stopped = self.running.run(step.source, most)
             for kind in UNREADABLE:
                 if any(output.get("ename") == kind for output in step.outputs):
                     self.note(f"a cell does not run: {kind}")
@@ -87,7 +93,7 @@ class Submission:
             if step.key in self.photos:
                 self.photos[step.key].close()
             self.busy(f"the photograph at {step.key}", PHOTO)
-            self.photos[step.key] = self.kernel.photograph()
+            self.photos[step.key] = self.running.photograph()
 
     def ask(self, photo: str, request: dict) -> dict:
         if self.kernel is None or photo not in self.photos:

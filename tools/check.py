@@ -46,6 +46,7 @@ def stages(jobs: int) -> dict[str, list[list]]:
             [sys.executable, "-m", "ruff", "check", "."],
             [sys.executable, "-m", "ruff", "format", "--check", "."],
             [sys.executable, "-m", "ty", "check", "foldnet", "foldbook", "experiments", "tools", "book/_ext"],
+            [sys.executable, "-m", "ty", "check", "course", "--exclude", "course/tests"],
             *scripts(),
         ],
         "package": [[*PYTEST, *COVERAGE, "-n", jobs, *shared, "-m", NO_OTHER_STAGE, *TESTS]],
