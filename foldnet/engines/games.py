@@ -51,11 +51,12 @@ def play(
 ) -> None:
     """One step for each batch of `data` and `noise`, `(steps, seeds, n, 2)`, in place; game g takes those of seed g % seeds.
 
-    `games` are parameters of generators and discriminators, mean squares, steps played, and which games use RMSprop, as `Games`
-    has them; `scale` `(N,)` is that of the noise; `how` has `lr`, `decay`, `tiny` and `damping`. With `ridge` the discriminator
-    follows its ridge, found by `inner` rounds of conjugate gradients; `guarded` ends them at a direction of no or negative
-    curvature, else only one of none does. n is a multiple of 16 and at most 512; the width of both players is even, at most n,
-    and divides 2n.
+    games: parameters of generators and discriminators, mean squares, steps played, and which use RMSprop, as `Games` has them.
+    scale: of the noise, `(N,)`.
+    data, noise: n is a multiple of 16 and at most 512; the width of both players is even, at most n, and divides 2n.
+    ridge, inner: whether the discriminator follows its ridge, found by so many rounds of conjugate gradients.
+    guarded: end them at a direction of negative curvature too, and not only at one of none.
+    how: `lr`, `decay`, `tiny` and `damping`.
     """
     x, y, squares, count, scaled = games
     (steps, seeds, batch, plane), width = data.shape, (y.shape[1] - 1) // 4

@@ -189,9 +189,11 @@ class Games:
         inner: int = INNER,
         decay: float = DECAY,
     ) -> None:
-        """Both players move at once, with one rate; with `ridge` the discriminator follows its ridge as well, damped.
+        """Both players move at once.
 
         real, noise: data `(N, n, d)` and noise `(N, n, k)`.
+        lr: the rate of both.
+        ridge: the discriminator follows its ridge as well, damped.
         damping, inner, guarded: `damping`, `rounds` and `guarded` of `damped_solve`.
         decay: that of RMSprop.
         """

@@ -17,11 +17,13 @@ EPSILON = 1e-8
 
 
 def adam(gradient: Tensor, first: Tensor, second: Tensor, age: Tensor, rate: Tensor | float, betas=BETAS) -> Tensor:
-    """What torch.optim.Adam subtracts from parameters `(B, P)` for this gradient; `first` and `second`, its memory, move on.
+    """What torch.optim.Adam subtracts from parameters `(B, P)` for a gradient. A CUDA graph can replay the step.
 
-    `rate` is its learning rate, `betas` say how much of the memory a step keeps.
-    `age` counts the steps of a parameter, this one included, in float64: `()`, or `(P,)` where some are younger than others. It
-    is a tensor, and the memory stays where it is, so that a CUDA graph can replay the step.
+    gradient: `(B, P)`.
+    first, second: its memory, which moves on in place.
+    age: the steps of a parameter, this one included, in float64: `()`, or `(P,)` where some are younger than others.
+    rate: the learning rate.
+    betas: how much of the memory a step keeps.
     """
     first.lerp_(gradient, 1 - betas[0])
     second.mul_(betas[1]).addcmul_(gradient, gradient, value=1 - betas[1])
