@@ -21,7 +21,6 @@ from torch.func import jacrev, vmap
 
 from experiments import image_nets
 from foldnet.data import DataMissing
-from foldnet.geometry.convnet import ConvNet
 from foldnet.geometry.vision import jacobian
 from foldnet.nets import ReLUNet
 
@@ -64,8 +63,7 @@ def cases(wanted: argparse.Namespace):
     if wanted.random:
         nets = {
             "dense": ReLUNet.random((3072, 128, 10), seed=0, dtype=torch.float32),
-            "simple": ConvNet.random((32, 32), seed=0, dtype=torch.float32),
-            "complex": ConvNet.random((32, 32, 32), relu_first=True, seed=0, dtype=torch.float32),
+            **{kind: image_nets.network_of(kind, image_nets.begin(kind, 1))[0] for kind in image_nets.CHANNELS},
         }
         x = torch.randn(wanted.images, 3072, generator=torch.Generator().manual_seed(0))
         yield from ((kind, "random", net, x) for kind, net in nets.items() if kind in wanted.kinds)

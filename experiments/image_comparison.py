@@ -18,13 +18,12 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from foldbook.chapters import comparison as compare
 from foldnet.geometry.comparison import RIDGE, coefficients, kmeans, least_squares, nearest, values
-from foldnet.geometry.convnet import ConvNet
-from foldnet.geometry.vision import pattern
 from foldnet.nets import ReLUNet
+from foldnet.piecewise.net import PiecewiseLinear
 
 from . import image_nets
 from .runner import device
@@ -56,8 +55,8 @@ def cell(data: str, runs: int = image_nets.RUNS, train: int | None = None, test:
 def networks(data: str, runs=range(2)) -> dict:
     """The networks of these runs (from 0) by name, on the device of large runs."""
     kinds = [(kind, how) for how in image_nets.OPTIMIZERS for kind in image_nets.KINDS]
-    stacks = {(kind, how): image_nets.networks(kind, data, how).to(device()) for kind, how in kinds}
-    return {f"{kind} {how} {run + 1}": stacks[kind, how][run] for kind, how in kinds for run in runs}
+    stacks = {(kind, how): image_nets.networks(kind, data, how) for kind, how in kinds}
+    return {f"{kind} {how} {run + 1}": stacks[kind, how][run].to(device()) for kind, how in kinds for run in runs}
 
 
 @dataclass(frozen=True)
@@ -83,7 +82,7 @@ def member(net, x: Tensor, x_test: Tensor) -> Member:
 @torch.no_grad()
 def shares(net, x: Tensor) -> list[int]:
     """How many of the first 1,000, 10,000 and all images have an activation pattern that another of them has."""
-    prints = torch.cat([fingerprints(pattern(net, part)) for part in x.split(AT_ONCE)])
+    prints = torch.cat([fingerprints(net.pattern(part)) for part in x.split(AT_ONCE)])
     counts = [prints[:n].unique(return_counts=True)[1] for n in (1000, 10_000, len(x))]
     return [int(c[c > 1].sum()) for c in counts]
 
@@ -267,9 +266,9 @@ def dissimilarities(x: Tensor) -> Tensor:
 
 
 @torch.no_grad()
-def features(net: ReLUNet | ConvNet, x) -> Tensor:
+def features(net: ReLUNet | PiecewiseLinear, x: Tensor) -> Tensor:
     """What the last, linear layer reads at each image, `(*batch, n, features)`; the pixels, where there is no other layer."""
-    if isinstance(net, ConvNet):
-        return net.features(x)
+    if isinstance(net, PiecewiseLinear):
+        return nn.Sequential(*list(net.graph.module.children())[:-1])(x.to(net.dtype).to(net.device))
     hidden = net.preactivations(x)
     return net.activate(hidden[-1]) if hidden else net.points(x).expand(*net(x).shape[:-1], -1)

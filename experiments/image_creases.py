@@ -16,15 +16,15 @@ Weights of 16 bits are also put in along the choices of the network itself, on t
 
 from __future__ import annotations
 
+import copy
 import time
-from dataclasses import dataclass
+from collections.abc import Callable
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
-from foldnet.geometry.convnet import ConvNet
-from foldnet.geometry.vision import jacobian, pattern
+from foldnet.piecewise.net import PiecewiseLinear, of
 
 from . import image_nets
 from .image_planes import SIDE, effective, plane, seen, window
@@ -49,12 +49,12 @@ def cell(kind: str, pairs: int = PAIRS, runs: int = image_nets.RUNS) -> dict:
     for optimizer in image_nets.OPTIMIZERS:
         nets = image_nets.networks(kind, DATA, optimizer)
         for run in range(runs):
-            net: ConvNet = nets[run].to(torch.float64).to(device())  # ty: ignore[invalid-assignment]
+            net = nets[run].to(torch.float64).to(device())
             copies = dict(zip(COPIES, (net, halved(net), unshared(net), exchanged(net))))
             for place in PLACES:
                 ends = squares(place, pairs, seed=run)
-                for name, copy in copies.items():
-                    found = crossed(copy, *ends, short_of=copies["16 bits"] if copy is net else None)
+                for name, other in copies.items():
+                    found = crossed(other, *ends, short_of=copies["16 bits"] if other is net else None)
                     result["creases"][place][name].setdefault(optimizer, []).append(found)
             found = [seen(net, origin + c @ axes, axes, POINTS) for c in scattered(GRIDS, seed=run)]
             columns = {k: [f[k] for f in found] for k in ("patterns", "effective", "maps")}
@@ -72,40 +72,70 @@ def missed(found: dict, kinds=("idle", "relu", "pooling"), part=slice(None)) -> 
 # ---- copies --------------------------------------------------------------------------------------------------------------------
 
 
-def halved(net: ConvNet) -> ConvNet:
+def changed(net: PiecewiseLinear, change: Callable[[nn.Module], nn.Module]) -> PiecewiseLinear:
+    """The network of a copy of its module, after a change."""
+    return of(change(copy.deepcopy(net.graph.module)), net.input_shape)
+
+
+def halved(net: PiecewiseLinear) -> PiecewiseLinear:
     """The same network with weights and biases of 16 bits."""
-    return net.to(torch.float16).to(net.dtype)
+    return changed(net, lambda module: module.half().to(net.dtype))
 
 
-def refined(net: ConvNet, seed: int = 0) -> ConvNet:
+def refined(net: PiecewiseLinear, seed: int = 0) -> PiecewiseLinear:
     """A network that becomes this one, which has weights of 16 bits, when it is `halved`: the digits behind are drawn."""
     rng = np.random.default_rng([17, seed])
-    drawn = lambda p: p * (1 + 2.0**-12 * torch.as_tensor(rng.uniform(-1, 1, p.shape)).to(p))  # noqa: E731
-    weights, biases = ([drawn(p) for p in parts] for parts in (net.weights, net.biases))
-    return ConvNet(weights, biases, net.input_shape, net.relu_first)
+
+    def draw(module: nn.Module) -> nn.Module:
+        layers = image_nets.learned(module)
+        for p in [part.weight.data for part in layers] + [part.bias.data for part in layers]:
+            p *= 1 + 2.0**-12 * torch.as_tensor(rng.uniform(-1, 1, p.shape)).to(p)
+        return module
+
+    return changed(net, draw)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Unshared(ConvNet):
+class Dealt(nn.Module):
+    """Channels dealt out anew at every place, as `order` `(channels, height, width)` says."""
+
+    taken: Tensor
+
+    def __init__(self, order: Tensor):
+        super().__init__()
+        self.shape, places = order.shape, torch.arange(order[0].numel(), device=order.device)
+        self.register_buffer("taken", (order.flatten(1) * len(places) + places).flatten())
+
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.index_select(x.flatten(1), 1, self.taken).unflatten(1, self.shape)
+
+
+def unshared(net: PiecewiseLinear) -> PiecewiseLinear:
     """A network whose kernels are dealt out anew at every place: the same weights, but a pooling compares different kernels."""
 
-    def _convolved(self, layer: int, h: Tensor) -> Tensor:
-        z = super()._convolved(layer, h)
-        order = np.random.default_rng([13, layer]).random(z.shape[1:]).argsort(0)
-        return z.gather(1, torch.as_tensor(order, device=z.device).expand_as(z))
+    def deal(module: nn.Module) -> nn.Module:
+        parts: list[nn.Module] = []
+        layer, (_, *sides) = 0, next(module.children()).unflattened_size  # ty: ignore[not-iterable]
+        for part in module.children():
+            parts.append(part)
+            if isinstance(part, nn.Conv2d):
+                order = np.random.default_rng([13, layer]).random((part.out_channels, *sides)).argsort(0)
+                parts.append(Dealt(torch.as_tensor(order, device=net.device)))
+                layer, sides = layer + 1, [side // 2 for side in sides]
+        return nn.Sequential(*parts)
+
+    return changed(net, deal)
 
 
-def unshared(net: ConvNet) -> Unshared:
-    return Unshared(net.weights, net.biases, net.input_shape, net.relu_first)
-
-
-def exchanged(net: ConvNet) -> ConvNet:
+def exchanged(net: PiecewiseLinear) -> PiecewiseLinear:
     """The channels of every convolution in another order, the same at all places; what reads them is left as it was."""
-    *weights, last = net.weights
-    *biases, end = net.biases
-    orders = [np.random.default_rng([16, layer]).permutation(len(b)) for layer, b in enumerate(biases)]
-    weights, biases = ([p[order] for p, order in zip(parts, orders)] for parts in (weights, biases))
-    return ConvNet([*weights, last], [*biases, end], net.input_shape, net.relu_first)
+
+    def exchange(module: nn.Module) -> nn.Module:
+        for layer, part in enumerate(image_nets.learned(module)[:-1]):
+            order = np.random.default_rng([16, layer]).permutation(len(part.bias))
+            part.weight.data, part.bias.data = part.weight.data[order], part.bias.data[order]
+        return module
+
+    return changed(net, exchange)
 
 
 # ---- creases -------------------------------------------------------------------------------------------------------------------
@@ -128,13 +158,13 @@ def squares(place: str, pairs: int, seed: int) -> tuple[Tensor, Tensor]:
 
 
 @torch.no_grad()
-def bracketed(net: ConvNet, first: Tensor, second: Tensor, halvings: int = HALVINGS) -> tuple[Tensor, Tensor]:
+def bracketed(net: PiecewiseLinear, first: Tensor, second: Tensor, halvings: int = HALVINGS) -> tuple[Tensor, Tensor]:
     """The two sides of the crease that halving finds between each pair of points; pairs without one are left out.
 
     Halving ends where one choice is left that differs: the patterns, and with them the maps, are those beside the crease.
     """
     a, b = first.to(net.device), second.to(net.device)
-    start, end = pattern(net, a), pattern(net, b)
+    start, end = net.pattern(a), net.pattern(b)
     apart = (start != end).any(1)
     if not apart.any():
         raise ValueError(f"no crease lies between these {len(a)} pairs of points: take points that are further apart")
@@ -144,7 +174,7 @@ def bracketed(net: ConvNet, first: Tensor, second: Tensor, halvings: int = HALVI
         if not len(open_):
             break
         middle = (a[open_] + b[open_]) / 2
-        new = pattern(net, middle)
+        new = net.pattern(middle)
         left = (new != start[open_]).any(1)
         b[open_[left]], end[open_[left]] = middle[left], new[left]
         a[open_[~left]], start[open_[~left]] = middle[~left], new[~left]
@@ -152,7 +182,7 @@ def bracketed(net: ConvNet, first: Tensor, second: Tensor, halvings: int = HALVI
 
 
 @torch.no_grad()
-def crossed(net: ConvNet, first: Tensor, second: Tensor, short_of: ConvNet | None = None) -> dict:
+def crossed(net: PiecewiseLinear, first: Tensor, second: Tensor, short_of: PiecewiseLinear | None = None) -> dict:
     """How far the Jacobian turns, relative to its size, at one crease for each pair of points, by what switches there: how many
     turn by at most each of `EDGES`, and by more, for every second crease and for the others, `(2, 12)`.
 
@@ -167,10 +197,10 @@ def crossed(net: ConvNet, first: Tensor, second: Tensor, short_of: ConvNet | Non
     place = switched.int().argmax(1, keepdim=True)  # the first layer comes first: what follows it is not the cause
     old, new = (rows.gather(1, place)[:, 0] for rows in (before, after))
     kinds = torch.where(old == new, 0, torch.where((old == 0) | (new == 0), 1, 2)).cpu().numpy()
-    gap, still = (v.cpu().numpy() for v in turned(slopes_at(net, a), slopes_at(net, b)))
+    gap, still = (v.cpu().numpy() for v in turned(net.jacobians(a), net.jacobians(b)))
     found: dict = {name: counted(gap[kinds == k]) for k, name in enumerate(("idle", "relu", "pooling"))}
-    layers = switched.split(list(net.sizes[1:-1]), dim=1)
-    several = torch.stack([layer.sum(1) for layer in layers]).amax(0) > 1
+    sizes = [place[0].numel() for place, _ in image_nets.choices(net, a[:1])]
+    several = torch.stack([layer.sum(1) for layer in switched.split(sizes, dim=1)]).amax(0) > 1
     found |= {"several": int(several.sum()), "silent": int(still[gap > SAME].sum())}
     if short_of is not None:
         force = torch.as_tensor(kinds > 0, device=a.device)  # an idle choice is one whatever the weights are
@@ -191,34 +221,31 @@ def counted(gaps: np.ndarray) -> list[list[int]]:
     return [np.bincount(np.searchsorted(EDGES, half), minlength=len(EDGES) + 1).tolist() for half in (gaps[::2], gaps[1::2])]
 
 
-def slopes_at(net: ConvNet, x: Tensor) -> Tensor:
-    """The Jacobian `(n, out, pixels)`: in closed form, or by autograd where kernels are not shared."""
-    return along(net, net, x) if isinstance(net, Unshared) else jacobian(net, x)
-
-
-def along(net: ConvNet, chooser: ConvNet, x: Tensor) -> Tensor:
+def along(net: PiecewiseLinear, chooser: PiecewiseLinear, x: Tensor) -> Tensor:
     """The Jacobian of a network in the choices that another one of its shape makes at these images, by autograd."""
-    _, places, on = chooser.pieces(x)
+    made = iter(image_nets.choices(chooser, x))
     with torch.enable_grad():
-        x = x.clone().requires_grad_()
-        h = net._stacked(x)
-        for layer, (place, gate) in enumerate(zip(places, on)):
-            h = net._convolved(layer, h).flatten(2).gather(2, place.flatten(2)).view_as(place) * gate
-        out = h.flatten(1) @ net.weights[-1].mT
-        rows = [torch.autograd.grad(out[:, k].sum(), x, retain_graph=True)[0] for k in range(out.shape[1])]
+        x = h = x.clone().requires_grad_()
+        for part in net.graph.module.children():
+            if isinstance(part, nn.MaxPool2d):
+                place, on = next(made)
+                h = h.flatten(2).gather(2, place.flatten(2)).view_as(place) * on
+            elif not isinstance(part, nn.ReLU):
+                h = part(h)
+        rows = [torch.autograd.grad(h[:, k].sum(), x, retain_graph=True)[0] for k in range(h.shape[1])]
     return torch.stack(rows, 1)
 
 
-def cost(net: ConvNet, count: int = 8, repeats: int = 5) -> tuple[float, float]:
+def cost(net: PiecewiseLinear, count: int = 8, repeats: int = 5) -> tuple[float, float]:
     """How long the Jacobians of some images take, and how long their patterns once more, in units of what the patterns take: the
     best of some trials each."""
     x = squares("photograph", count, 0)[0].to(net.device)
     best = []
-    for work in (pattern, jacobian, pattern):
+    for work in (net.pattern, net.jacobians, net.pattern):
         took = []
         for _ in range(repeats):
             start = time.perf_counter()
-            work(net, x).sum().item()
+            work(x).sum().item()
             took.append(time.perf_counter() - start)
         best.append(min(took))
     return best[1] / best[0], best[2] / best[0]

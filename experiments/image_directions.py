@@ -20,7 +20,8 @@ from torch import Tensor
 from foldbook.chapters.sensitivity import rank, roughness, turning_units
 from foldbook.stored import stored
 from foldnet.geometry.sensitivity import Moments, directions, explained, leading_eigenpairs, moments, singular_values
-from foldnet.geometry.vision import jacobian, jacobians, pattern
+from foldnet.geometry.vision import jacobian, jacobians
+from foldnet.nets import ReLUNet
 
 from . import image_nets
 from .runner import device, short
@@ -64,7 +65,8 @@ def cells() -> list[dict]:
 def cell(kind: str, data: str, optimizer: str) -> dict:
     """What `look` finds at the five runs of a kind of network, over all test images."""
     torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = False  # ten bits would be seen in small values
-    return look(image_nets.networks(kind, data, optimizer).to(device()), inputs(data))
+    nets = image_nets.networks(kind, data, optimizer)
+    return look(nets.to(device()) if isinstance(nets, ReLUNet) else [net.to(device()) for net in nets], inputs(data))
 
 
 @functools.cache
@@ -92,14 +94,19 @@ def glance(nets, x: Tensor, y: Tensor, count: int = 50) -> dict[str, Tensor]:
 
     So few gradients are a table with a singular value decomposition; no matrix of all pixels is needed.
     """
-    given = Inputs(x, y, (3, *[round((x.shape[-1] / 3) ** 0.5)] * 2), True, x.new_empty(0), x.new_empty(0))
-    slopes = torch.cat([*jacobians(nets, x[:count], 25)], -3).double().transpose(-3, -2)
+    return glimpsed(torch.cat([*jacobians(nets, x[:count], 25)], -3), x, y)
+
+
+def glimpsed(slopes: Tensor, x: Tensor, y: Tensor, grey: bool = True) -> dict[str, Tensor]:
+    """The same from gradients `(*batch, count, 10, pixels)` and images, and `directions` `(*batch, 10, pixels seen)`."""
+    given = Inputs(x, y, (3, *[round((x.shape[-1] / 3) ** 0.5)] * 2), grey, x.new_empty(0), x.new_empty(0))
+    slopes = slopes.double().transpose(-3, -2)
     _, values, ways = torch.linalg.svd(slopes, full_matrices=False)
     way = ways[..., 0, :]
     seen = given.seen(way * torch.where((way * slopes.mean(-2)).sum(-1, keepdim=True) < 0, -1.0, 1.0))
     flat = torch.nn.functional.normalize(seen.flatten(-3), dim=-1)
     found = {"top": values.square() / slopes.shape[-2], "roughness": roughness(seen).mean(-1)}
-    return found | {"template": flat @ _templates(given).T}
+    return found | {"template": flat @ _templates(given).T, "directions": flat}
 
 
 @torch.no_grad()
@@ -118,7 +125,7 @@ def look(nets, given: Inputs) -> dict:
     `sample`: `trace` and `top` once more, of the first AGAIN images alone, and `line` for these: what a page can compute again.
     """
     found = moments(jacobians(nets, given.x, CHUNK))
-    f = torch.cat([nets(part) for part in given.x.split(CHUNK)], -2).mT.double()  # (R, 10, n)
+    f = torch.stack([torch.cat([net(part) for part in given.x.split(CHUNK)]) for net in nets]).mT.double()  # (R, 10, n)
     ways = _ways(found, given)
     project = lambda way: way @ given.x.double().T  # noqa: E731
     active = ways["active"]
@@ -141,7 +148,7 @@ def look(nets, given: Inputs) -> dict:
     kept = flat[:KEPT]
     result["directions"] = (127 * kept / kept.abs().amax(-1, keepdim=True)).round().int().tolist()
     result["curve"] = _curve(project(active)[0], f[0])
-    if len(nets.weights) <= 2 and nets.weights[0].ndim == 3:
+    if isinstance(nets, ReLUNet) and len(nets.weights) <= 2:
         result |= _dense(nets, given)
     return result
 
@@ -167,7 +174,7 @@ def _spectra(nets, found: Moments) -> dict:
     """Singular values and ranks; a linear network's are computed within the span of its weights."""
     values, ranks = [], []
     for run, second in enumerate(found.second):
-        within = nets.weights[0][run] if len(nets.weights) == 1 else None
+        within = nets.weights[0][run] if isinstance(nets, ReLUNet) and len(nets.weights) == 1 else None
         each = singular_values(second[: FEW if run else None], within)
         ranks.append(rank(each).tolist())
         values.append(short(each[:, [k - 1 for k in RANKS if k <= each.shape[-1]]], 4))
@@ -189,14 +196,14 @@ def _curve(t: Tensor, f: Tensor) -> dict:
     return {name: short(v, 4) for name, v in ({"at": at.mean(-1), "mean": out.mean(-1)} | tenths).items()}
 
 
-def _dense(nets, given: Inputs) -> dict:
+def _dense(nets: ReLUNet, given: Inputs) -> dict:
     """Which units switch, and how much of the noise of the start is left where all digits are black.
 
     There every weight of a unit gets the same steps, so that only the decay of weights acts on the differences between them.
     """
     result: dict = {}
     if len(nets.weights) == 2:
-        on = torch.cat([pattern(nets, part) for part in given.x.split(CHUNK)], -2)
+        on = torch.cat([nets.pattern(part) for part in given.x.split(CHUNK)], -2)
         share = on.double().mean(-2)
         result["units"] = {
             "rank": turning_units(on).tolist(),

@@ -8,7 +8,7 @@ cell are one batch; its weights go to `_sweeps/image_nets/`, and `keep` puts a s
 
 >>> from experiments import image_nets
 >>> image_nets.network("simple", "cifar10", "adamw")  # from the book's copy
-ConvNet(3x32x32 32x16x16 32x8x8 10, pool, ReLU, float32)
+PiecewiseLinear(input 3072, output 10, 20,480 units with kinks, float32)
 >>> digits, labels = image_nets.samples("mnist")
 >>> digits.shape, labels[:4].tolist()
 (torch.Size([200, 3072]), [7, 2, 1, 0])
@@ -18,16 +18,17 @@ from __future__ import annotations
 
 import functools
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
-from torch.nn.functional import interpolate
+from torch import Tensor, nn
+from torch.nn.functional import interpolate, max_pool2d
 
 from foldbook import paths
 from foldnet import data as sets
-from foldnet.geometry.convnet import ConvNet
 from foldnet.nets import ReLUNet
+from foldnet.piecewise.net import PiecewiseLinear, of
 
 from ._pictures import CLASSES as OUTPUTS
 from ._pictures import AdamW, Pictures, Sgd, Training, dense_logits, drawn, logits, right, start
@@ -60,8 +61,8 @@ def cell(data: str, kind: str, epochs: int = EPOCHS, runs: int = RUNS, count: in
     for epoch in range(epochs):
         training.run(range(epoch, epoch + 1), fresh=not epoch)
         log.append(right(training.parts, images, answers))
-    nets = network_of(kind, training.parts)
-    arrays = {f"{name}{k}": p.cpu().numpy() for name in ("weights", "biases") for k, p in enumerate(getattr(nets, name))}
+    both = zip(("weights", "biases"), _arranged(kind, training.parts))
+    arrays = {f"{name}{k}": p.cpu().numpy() for name, layers in both for k, p in enumerate(layers)}
     target = folder() / f"{data}-{kind}.npz"
     target.parent.mkdir(parents=True, exist_ok=True)
     np.savez(target, allow_pickle=False, **arrays)
@@ -144,36 +145,83 @@ def begin(kind: str, runs: int = RUNS) -> list[Tensor]:
     return [p.repeat(2, 1, 1) for p in parts]
 
 
-def network_of(kind: str, parts: list[Tensor]) -> ReLUNet | ConvNet:
-    """Trained parts as a batch of networks that read images channel by channel."""
+def convolutional(weights, biases, shape=SHAPE, relu_first: bool = False) -> PiecewiseLinear:
+    """Convolutions of 3 x 3 that keep the size, each pooled and through ReLU, and a linear layer, which read rows of pixels.
+
+    weights, biases: of the convolutions, in their order, and of the linear layer.
+    shape: channels, height and width of an image.
+    relu_first: whether each ReLU comes before its pooling. The function is the same, its pattern is not.
+    """
+    parts: list[nn.Module] = [nn.Unflatten(1, shape)]
+    for w in weights[:-1]:
+        conv = nn.Conv2d(w.shape[1], w.shape[0], 3, padding=1, dtype=w.dtype, device=w.device)
+        parts += [conv, nn.ReLU(), nn.MaxPool2d(2)] if relu_first else [conv, nn.MaxPool2d(2), nn.ReLU()]
+    last = weights[-1]
+    parts += [nn.Flatten(), nn.Linear(last.shape[1], last.shape[0], dtype=last.dtype, device=last.device)]
+    module = nn.Sequential(*parts).requires_grad_(False)
+    for part, w, b in zip(learned(module), weights, biases):
+        part.weight.data, part.bias.data = w.clone(), b.clone()
+    return of(module, int(np.prod(shape)))
+
+
+def learned(net: PiecewiseLinear | nn.Module) -> list:
+    """The convolutions and the linear layer of such a network or module, in their order."""
+    module = net if isinstance(net, nn.Module) else net.graph.module
+    return [part for part in module.children() if hasattr(part, "weight")]
+
+
+@torch.no_grad()
+def choices(net: PiecewiseLinear, x: Tensor) -> list[tuple[Tensor, Tensor]]:
+    """For each pooling of such a network `(n, channels, height, width)`: the place that it takes, and whether what it takes is
+    positive."""
+    h, found = x.to(net.dtype).to(net.device), []
+    for part in net.graph.module.children():
+        if isinstance(part, nn.MaxPool2d):
+            h, place = max_pool2d(h, 2, return_indices=True)
+            found.append((place, h > 0))
+        else:
+            h = part(h)
+    return found
+
+
+def network_of(kind: str, parts: list[Tensor]) -> Any:
+    """Trained parts as networks that read images channel by channel: a batch of dense ones, or a list."""
+    return _made(kind, *_arranged(kind, parts))
+
+
+def _arranged(kind: str, parts: list[Tensor]) -> tuple[list[Tensor], list[Tensor]]:
+    """Weights and biases of all layers, channel by channel, from trained parts."""
     weights, biases = [w.mT for w in parts[::2]], [b.squeeze(1) for b in parts[1::2]]
     turned = 0 if kind not in CHANNELS else -1  # the layer that reads pixels or features in the order row, column, channel
     channels = SHAPE[0] if turned == 0 else CHANNELS[kind][-1]
     weights[turned] = weights[turned].unflatten(-1, (-1, channels)).transpose(-2, -1).flatten(-2)
+    if kind in CHANNELS:
+        weights[:-1] = [w.unflatten(-1, (-1, 3, 3)) for w in weights[:-1]]
+    return weights, biases
+
+
+def _made(kind: str, weights, biases) -> Any:
     if kind not in CHANNELS:
         return ReLUNet(weights, biases)
-    weights[:-1] = [w.unflatten(-1, (-1, 3, 3)) for w in weights[:-1]]
-    return ConvNet(weights, biases, SHAPE, relu_first=kind == "complex")
+    if biases[0].ndim > 1:
+        return [_made(kind, w, b) for w, b in zip(zip(*weights), zip(*biases))]
+    return convolutional(weights, biases, relu_first=kind == "complex")
 
 
-def _network(kind: str, arrays, prefix: str = "") -> ReLUNet | ConvNet:
-    weights, biases = (
-        [torch.as_tensor(arrays[f"{prefix}{name}{k}"]) for k in range(len(CHANNELS.get(kind, "x" * (kind == "dense"))) + 1)]
-        for name in ("weights", "biases")
-    )
-    return ConvNet(weights, biases, SHAPE, relu_first=kind == "complex") if kind in CHANNELS else ReLUNet(weights, biases)
+def _network(kind: str, arrays) -> Any:
+    many = len(CHANNELS.get(kind, "x" * (kind == "dense"))) + 1
+    return _made(kind, *([torch.as_tensor(arrays[f"{name}{k}"]) for k in range(many)] for name in ("weights", "biases")))
 
 
-def networks(kind: str, data: str, optimizer: str) -> ReLUNet | ConvNet:
-    """All runs as one batch `(5,)`, in full precision; `python -m experiments image_nets` makes them."""
+def networks(kind: str, data: str, optimizer: str) -> Any:
+    """All five runs, in full precision, as `network_of` has them; `python -m experiments image_nets` makes them."""
     if optimizer not in OPTIMIZERS:
         raise ValueError(f"optimizer is one of {', '.join(map(repr, OPTIMIZERS))}; got {optimizer!r}")
     path = folder() / f"{data}-{kind}.npz"
     if not path.is_file():
         raise sets.DataMissing(f"{path.name} is not in {path.parent}; `python -m experiments image_nets` makes it")
     with np.load(path) as arrays:
-        both = _network(kind, dict(arrays))
-    runs = both.batch_shape[0] // 2
+        both, runs = _network(kind, dict(arrays)), len(arrays["biases0"]) // 2
     return both[:runs] if optimizer == OPTIMIZERS[0] else both[runs:]
 
 
@@ -184,11 +232,13 @@ def book() -> Path:
     return paths.book() / "data" / "image_nets_weights.npz"
 
 
-def rounded(net: ReLUNet | ConvNet) -> dict[str, np.ndarray]:
+def rounded(net: ReLUNet | PiecewiseLinear) -> dict[str, np.ndarray]:
     """One network in few bytes: weights of a large layer as whole numbers from -127 to 127 times a scale for each row, others and
     biases in 16 bits."""
-    arrays = {f"biases{k}": b.cpu().numpy().astype(np.float16) for k, b in enumerate(net.biases)}
-    for k, w in enumerate(net.weights):
+    layers = zip(net.weights, net.biases) if isinstance(net, ReLUNet) else [(p.weight, p.bias) for p in learned(net)]
+    arrays = {}
+    for k, (w, b) in enumerate(layers):
+        arrays[f"biases{k}"] = b.cpu().numpy().astype(np.float16)
         if w.numel() > 100_000:
             step = w.abs().amax(-1, keepdim=True) / 127
             arrays[f"steps{k}"] = step.cpu().numpy()
@@ -198,7 +248,7 @@ def rounded(net: ReLUNet | ConvNet) -> dict[str, np.ndarray]:
     return arrays
 
 
-def restored(kind: str, arrays: dict[str, np.ndarray]) -> ReLUNet | ConvNet:
+def restored(kind: str, arrays: dict[str, np.ndarray]) -> Any:
     """The network of `rounded`, in single precision."""
     found = {name: a.astype(np.float32) for name, a in arrays.items()}
     for name in [n for n in found if n.startswith("steps")]:
@@ -234,7 +284,7 @@ def _kept() -> dict[str, np.ndarray]:
         return dict(kept)
 
 
-def network(kind: str, data: str, optimizer: str, run: int = 1) -> ReLUNet | ConvNet:
+def network(kind: str, data: str, optimizer: str, run: int = 1) -> ReLUNet | PiecewiseLinear:
     """One network from the book's copy, run 1 or 2, in single precision; `rounded` says what was lost."""
     prefix = f"{data}/{kind}/{optimizer}/{run}/"
     arrays = {name.removeprefix(prefix): a for name, a in _kept().items() if name.startswith(prefix)}

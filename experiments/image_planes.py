@@ -19,10 +19,10 @@ from scipy.sparse.csgraph import connected_components
 
 from foldbook.statistics import lower_end
 from foldnet.geometry.complex import Complex
-from foldnet.geometry.convnet import ConvNet
 from foldnet.geometry.regions import decision, on_plane, plane_through, regions
-from foldnet.geometry.vision import jacobians, pattern
+from foldnet.geometry.vision import jacobians
 from foldnet.nets import ReLUNet
+from foldnet.piecewise.net import PiecewiseLinear
 
 from . import image_nets
 from .runner import device, short
@@ -42,13 +42,12 @@ def cell(data: str, kind: str, points: int = POINTS) -> dict:
     for optimizer in image_nets.OPTIMIZERS:
         nets = image_nets.networks(kind, data, optimizer)
         found = []
-        for k in range(nets.batch_shape[0]):
-            net = nets[k]
-            if isinstance(net, ConvNet):
+        for net in nets:
+            if isinstance(net, PiecewiseLinear):
                 found.append(seen(net.to(torch.float64).to(device()), *plane(data)[:2], points))
             else:
                 copy = image_nets.restored(kind, image_nets.rounded(net))
-                found.append({**exact(net, data), "rounded": len(sliced(copy, data))})  # ty: ignore[invalid-argument-type]
+                found.append({**exact(net, data), "rounded": len(sliced(copy, data))})
         for name in found[0]:
             result.setdefault(name, {})[optimizer] = [f[name] for f in found]
     return result
@@ -108,7 +107,7 @@ def exact(net: ReLUNet, data: str) -> dict:
 def started(data: str) -> dict:
     """`pieces` and `jump` of the five dense networks before training, from which SGD and AdamW set out."""
     nets = image_nets.network_of("dense", image_nets.begin("dense"))
-    found = [exact(nets[k], data) for k in range(image_nets.RUNS)]  # ty: ignore[invalid-argument-type]
+    found = [exact(nets[k], data) for k in range(image_nets.RUNS)]
     return {name: [f[name] for f in found] for name in ("pieces", "jump")}
 
 
@@ -141,26 +140,21 @@ def grid(origin: np.ndarray, axes: np.ndarray, points: int = POINTS, side: float
     return torch.as_tensor(origin + place @ axes)
 
 
-def effective(net: ConvNet, x: torch.Tensor) -> torch.Tensor:
-    """What of a pattern reaches the output, int8 `(n, units)`: 0 for a pooling whose ReLU is off, else 1 to 4 for what it takes.
+def effective(net: PiecewiseLinear, x: torch.Tensor) -> torch.Tensor:
+    """What of a pattern reaches the output, `(n, poolings)`: 0 for a pooling whose ReLU is off, else the place it takes, from 1.
 
     Where ReLU stands first, the sign of a pixel that no pooling takes counts for nothing, and where it stands last, what a
     pooling takes counts for nothing if the ReLU then is off: equal rows here have equal Jacobians.
     """
-    _, places, on = net.pieces(x)
-    found = []
-    for layer, (place, gate) in enumerate(zip(places, on)):
-        width = net.shapes[layer][2]
-        found.append(((1 + 2 * (place // width % 2) + place % width % 2) * gate).flatten(1).to(torch.int8))
-    return torch.cat(found, 1)
+    return torch.cat([((1 + place) * on).flatten(1) for place, on in image_nets.choices(net, x)], 1)
 
 
 @torch.no_grad()
-def seen(net: ConvNet, origin: np.ndarray, axes: np.ndarray, points: int = POINTS) -> dict:
+def seen(net: PiecewiseLinear, origin: np.ndarray, axes: np.ndarray, points: int = POINTS) -> dict:
     """How many regions a grid shows: `patterns`, `effective` ones, `maps` for each tolerance, and in how many neighbouring pairs
     of points the pattern differs while the Jacobian does not (`idle`), of all pairs in which it differs (`steps`)."""
     x = grid(origin, axes, points).to(net.device)
-    labels = {"patterns": pattern(net, x), "effective": effective(net, x)}
+    labels = {"patterns": net.pattern(x), "effective": effective(net, x)}
     pairs = neighbours(points)
     same = {name: (rows[pairs[0]] == rows[pairs[1]]).all(1).cpu().numpy() for name, rows in labels.items()}
     distance = gaps(net, x, points)
@@ -183,7 +177,7 @@ def neighbours(points: int) -> tuple[np.ndarray, np.ndarray]:
     return first, second
 
 
-def gaps(net: ConvNet, x: torch.Tensor, points: int) -> np.ndarray:
+def gaps(net: PiecewiseLinear, x: torch.Tensor, points: int) -> np.ndarray:
     """How far the Jacobians of neighbouring points are apart, relative to the larger one, in the order of `neighbours`."""
     rows, columns, above = [], [], None
     for slope in jacobians(net, x, points):  # a row of the grid at a time

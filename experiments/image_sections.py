@@ -44,8 +44,8 @@ def cell(data: str) -> dict:
         nets = image_nets.networks("dense", data, optimizer)
         nets = [nets[k] for k in range(nets.batch_shape[0])]
         for name, threes in planes.items():
-            result[name][optimizer] = [[len(through(net, t)) for t in threes] for net in nets]  # ty: ignore[invalid-argument-type]
-        result["wider"][optimizer] = [[len(sliced(net, data, w)) for w in WIDER] for net in nets]  # ty: ignore[invalid-argument-type]
+            result[name][optimizer] = [[len(through(net, t)) for t in threes] for net in nets]
+        result["wider"][optimizer] = [[len(sliced(net, data, w)) for w in WIDER] for net in nets]
     return result
 
 

@@ -9,6 +9,7 @@ import pytest
 import torch
 from scipy.optimize import minimize_scalar
 from scipy.stats import cauchy
+from torch import nn
 
 from course import bank, quiz
 from course.make import CourseError
@@ -18,10 +19,10 @@ from foldnet.boolean import functions
 from foldnet.boolean.functions import corners
 from foldnet.boolean.perceptron import train_perceptron
 from foldnet.boolean.swaps import swaps
-from foldnet.geometry.convnet import ConvNet
 from foldnet.geometry.regions import SQUARE, decision, regions
-from foldnet.geometry.vision import affine_at, pattern
+from foldnet.geometry.vision import affine_at
 from foldnet.nets import ReLUNet
+from foldnet.piecewise.net import of
 
 
 def kinks(f, ends=20) -> tuple[np.ndarray, np.ndarray]:
@@ -214,7 +215,9 @@ def unsure(sure, answers):
 
 
 def choices(side, channels, layers):
-    found = pattern(ConvNet.random([channels] * layers, 1, (1, side, side), relu_first=True), np.ones((1, side * side))).shape[1]
+    sizes = pairwise([1] + [channels] * layers)
+    parts = [part for size in sizes for part in (nn.Conv2d(*size, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2))]
+    found = len(of(nn.Sequential(*parts), (1, side, side)).pattern(np.ones((1, side, side))))
     return found * 4 / 5, found / 5
 
 

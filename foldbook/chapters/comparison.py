@@ -8,26 +8,33 @@
 
 from __future__ import annotations
 
-import dataclasses
+import copy
 from typing import TypeVar
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from foldnet.geometry.comparison import coefficients
-from foldnet.geometry.convnet import ConvNet
 from foldnet.nets import ReLUNet
+from foldnet.piecewise.net import PiecewiseLinear, of
 
-Net = TypeVar("Net", ReLUNet, ConvNet)
+Net = TypeVar("Net", ReLUNet, PiecewiseLinear)
 
 
 def one_output(net: Net, output: int) -> Net:
-    """The same network with one of its outputs, which count from 0."""
-    if not 0 <= output < net.sizes[-1]:
-        raise ValueError(f"outputs of a {net} are numbered 0 to {net.sizes[-1] - 1}; got {output}")
+    """The same network with one of its outputs, which count from 0; its last layer is linear."""
+    many = net.sizes[-1] if isinstance(net, ReLUNet) else net.output_shape[0]
+    if not 0 <= output < many:
+        raise ValueError(f"outputs of a {net} are numbered 0 to {many - 1}; got {output}")
+    if isinstance(net, PiecewiseLinear):
+        module = copy.deepcopy(net.graph.module)
+        *_, last = module.children()
+        for name in ("weight", "bias"):
+            setattr(last, name, nn.Parameter(getattr(last, name).data[output : output + 1]))
+        return of(module, net.input_shape)  # ty: ignore[invalid-return-type]
     weights, biases = list(net.weights), list(net.biases)
     weights[-1], biases[-1] = weights[-1][..., output : output + 1, :], biases[-1][..., output : output + 1]
-    return dataclasses.replace(net, weights=weights, biases=biases)
+    return net.with_layers(weights, biases)
 
 
 def with_one(x: Tensor) -> Tensor:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -14,7 +15,9 @@ from torch.nn.functional import conv2d
 from .._compiled import most_threads
 from ..nets import ReLUNet
 from . import _slope_kernel as kernel
-from .convnet import ConvNet
+
+if TYPE_CHECKING:
+    from ._chain import Chain
 
 LANES, ROWS = 16, 4  # outputs in one sum, and sums at a time
 PORTION = 16  # images whose convolutions are made together
@@ -35,21 +38,19 @@ def shared(work: Callable[[int, int], None], count: int, portion: int) -> None:
 # ---- convolutions --------------------------------------------------------------------------------------------------------------
 
 
-def of_convolutions(net: ConvNet, x: Tensor, slopes: Tensor) -> None:
-    """Writes the slopes `(n, out, pixels)` of one network, of one convolution at least, at images `(n, pixels)`."""
-    x, outputs = x.detach(), net.sizes[-1]
+def of_convolutions(chain: Chain, x: Tensor, slopes: Tensor) -> None:
+    """Writes the slopes `(n, out, pixels)` of a chain, of one convolution at least, at images `(n, pixels)`."""
+    (*weights, above), outputs = chain.weights, chain.outputs
     size = min(LANES, -(-outputs // 4) * 4)
-    last = np.zeros((net.sizes[-2], -(-outputs // size) * size), slopes.numpy().dtype)
-    last[:, :outputs] = net.weights[-1].detach().numpy().T
+    last = np.zeros((above.shape[1], -(-outputs // size) * size), slopes.numpy().dtype)
+    last[:, :outputs] = above.numpy().T
     tables = [np.ravel(last[:, o : o + size]) for o in range(0, outputs, size)]
-    weights = [w.detach() for w in net.weights[:-1]]
-    biases = [b.detach() for b in net.biases[:-1]]
     turned = [w.permute(0, 2, 3, 1).contiguous().numpy().ravel() for w in weights]
 
     def work(first: int, end: int) -> None:
-        desk, winners = _Desk(net.shapes, size, last.dtype), []
-        h = x[first:end].reshape(-1, *net.input_shape)
-        for w, b in zip(weights, biases):
+        desk, winners = _Desk(chain.shapes, size, last.dtype), []
+        h = x[first:end].reshape(-1, *chain.shapes[0])
+        for w, b in zip(weights, chain.biases):
             z = conv2d(h, w, b, padding=1)
             h = z.new_empty(*z.shape[:2], z.shape[2] // 2, z.shape[3] // 2)
             winners.append(np.empty(h.shape, np.int32))

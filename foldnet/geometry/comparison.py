@@ -20,17 +20,20 @@ nan
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import torch
 from torch import Tensor
 
-from ..nets import ReLUNet
-from .convnet import ConvNet
 from .vision import affine_at
+
+if TYPE_CHECKING:
+    from .vision import Nets
 
 RIDGE = 1e-9  # of the trace: what makes singular normal equations solvable, and moves nothing above single precision
 
 
-def coefficients(net: ReLUNet | ConvNet, x: Tensor) -> Tensor:
+def coefficients(net: Nets, x: Tensor) -> Tensor:
     """The matrices C_j, `(*batch, out, n, in + 1)`: gradient and constant of each output at each of the points `(n, in)`."""
     slopes, constants = affine_at(net, x)
     return torch.cat([slopes, constants.unsqueeze(-1)], -1).transpose(-3, -2)
@@ -47,20 +50,20 @@ def least_squares(source: Tensor, target: Tensor) -> Tensor:
     return torch.cholesky_solve(a.T @ b, torch.linalg.cholesky(gram))
 
 
-def compress(net: ReLUNet | ConvNet, x: Tensor, k: int, at: Tensor | None = None, seed: int = 0) -> Tensor:
+def compress(net: Nets, x: Tensor, k: int, at: Tensor | None = None, seed: int = 0) -> Tensor:
     """What a network says with `k` affine maps for each output, `(m, out)`: how many does it need? The largest is the class.
 
     The maps of an output are the centres of k-means of those that it has at the points `x` `(n, in)`; at each of the points `at`
     `(m, in)`, by default the same, the one nearest to its own is taken. The clusters of output j begin with rows that are drawn
     with `seed` + j. (S2-alg-compress)
     """
-    if net.batch_shape:
+    if isinstance(net, (list, tuple)) or getattr(net, "batch_shape", ()):
         raise ValueError(f"one network at a time is compressed; got {net}")
     maps = coefficients(net, x)
     asked, at = (maps, x) if at is None else (coefficients(net, at), at)
     centres = [kmeans(rows, k, seed=seed + j)[0] for j, rows in enumerate(maps)]
     near = torch.stack([middle[nearest(rows, middle)] for rows, middle in zip(asked, centres)])
-    return values(near, net.points(at)).T
+    return values(near, torch.as_tensor(at).to(near)).T
 
 
 def values(rows: Tensor, x: Tensor) -> Tensor:

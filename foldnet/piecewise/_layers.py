@@ -99,6 +99,11 @@ BOUNDED: dict[Any, tuple[tuple[str, Any], ...]] = {  # the arguments that say wh
 EVEN = {nn.Softshrink, F.softshrink}  # with a kink on the other side of 0 for each
 
 
+def sliced(x: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Tensor:
+    """A slice along one dimension, as torch.export writes `x[:, 1:3]`."""
+    return x[(slice(None),) * (dim % x.ndim) + (slice(start, end, step),)]
+
+
 def prelu(x: Tensor, weight: Tensor) -> Tensor:
     """As torch's, whose derivative at many points at once fails where each channel has a slope of its own."""
     return torch.where(x > 0, x, x * (weight if weight.numel() == 1 else weight.view(-1, *[1] * (x.ndim - 2))))
@@ -125,7 +130,7 @@ INSTEAD: dict[Any, Any] = {  # of what changes its input in place, and of some t
 }
 SIZES = ("size", "dim", "shape", "ndim", "dtype", "device")  # methods and attributes that do not depend on a tensor's values
 RELU = (nn.ReLU, F.relu, torch.relu, "relu")
-KNOWN = {*AFFINE_MODULES, *AFFINE_FUNCTIONS, *AFFINE_METHODS, *POOLS, *PLACES, *BOUNDED, *PAIRS, *LARGEST}
+KNOWN = {sliced, *AFFINE_MODULES, *AFFINE_FUNCTIONS, *AFFINE_METHODS, *POOLS, *PLACES, *BOUNDED, *PAIRS, *LARGEST}
 WINDOWS = (("kernel_size", None), ("stride", None), ("padding", 0), ("dilation", 1), ("ceil_mode", False))  # of a max pooling
 WHY = {  # by the name of a module, a function or a method
     **dict.fromkeys(("Hardswish", "hardswish"), "is quadratic between -3 and 3: not piecewise linear"),

@@ -10,6 +10,10 @@ from torch import fx, nn
 from ._layers import SIZES
 
 
+class Asked(ValueError):
+    """What a forward pass asks has no answer that holds for any number of points."""
+
+
 class Tracer(fx.Tracer):
     """torch.fx's, which knows the shape of one input; None where it does not.
 
@@ -25,7 +29,7 @@ class Tracer(fx.Tracer):
         if _of_values(obj.node):
             return super().to_bool(obj)
         if self.shape is None:
-            raise ValueError("it asks for a shape: say of(model, input_shape=...)")
+            raise Asked("it asks for a shape: say of(model, input_shape=...)")
         self.asking = True
         try:
             with torch.no_grad():
@@ -33,7 +37,7 @@ class Tracer(fx.Tracer):
         finally:
             self.asking = False
         if len(found) > 1:
-            raise ValueError("it does one thing with one point and another with several")
+            raise Asked("it does one thing with one point and another with several")
         return found.pop()
 
     def call_module(self, m: nn.Module, forward: Any, args: tuple, kwargs: dict) -> Any:

@@ -22,7 +22,9 @@ import torch
 from torch import Tensor, fx, nn
 
 from .._progress import bar
+from ..geometry._chain import Chain
 from ..geometry.regions import MOST_FACES
+from ._chain import chain
 from ._checked import CLOSE, compare, known_shape, shape_of, that_fits
 from ._cut import pieces
 from ._local import jacobians, margin
@@ -55,13 +57,17 @@ def of(
     float64, 1e-6 in float32. `of(model.double())` sees finer. Where a step is not piecewise linear the error names it. What was
     traced is compared with the module at random points.
     """
-    graph = Graph(module, cut_head, known_shape(input_shape, x))
-    parameter = next((p for p in [*module.parameters(), *module.buffers()] if p.is_floating_point()), torch.zeros(()))
-    net = PiecewiseLinear(graph, shape_of(graph), parameter.dtype, parameter.device)
-    if net.dtype not in CLOSE:
-        raise ValueError(f"a network in float32 or float64 is needed; this one is in {net.dtype}: say of(model.float())")
+    net = _traced(module, cut_head, known_shape(input_shape, x))
     compare(net, module, cut_head, x)
     return net
+
+
+def _traced(module: nn.Module, cut_head: bool, shape: tuple[int, ...] | None) -> PiecewiseLinear:
+    graph = Graph(module, cut_head, shape)
+    parameter = next((p for p in [*module.parameters(), *module.buffers()] if p.is_floating_point()), torch.zeros(()))
+    if parameter.dtype not in CLOSE:
+        raise ValueError(f"a network in float32 or float64 is needed; this one is in {parameter.dtype}: say of(model.float())")
+    return PiecewiseLinear(graph, shape_of(graph), parameter.dtype, parameter.device)
 
 
 class PiecewiseLinear:
@@ -99,6 +105,10 @@ class PiecewiseLinear:
         y = self.graph.run(x)
         return y[0] if single else y
 
+    def to(self, *args, **kwargs) -> PiecewiseLinear:
+        """The same network in another dtype or on another device, as `torch.nn.Module.to`."""
+        return _traced(copy.deepcopy(self.graph.module).to(*args, **kwargs), self.graph.cut_head, self.input_shape)
+
     def flat(self, x: Tensor) -> Tensor:
         """The outputs of one point as a vector, for torch.func."""
         return self.graph.run(x[None])[0].flatten()
@@ -108,7 +118,10 @@ class PiecewiseLinear:
         return LocalMap(self, *self.points(x))
 
     def jacobians(self, x, chunk: int = 64) -> Tensor:
-        """The matrices of the local maps of many points, `(n, out, in)`, `chunk` points at a time."""
+        """The matrices of the local maps of many points, `(n, out, in)`, `chunk` points at a time.
+
+        Of small convolutions in a row a kernel makes them at once, where that pays.
+        """
         x, _ = self.points(x)
         if not len(x):
             raise ValueError("matrices are those of one point or more; none is given here")
@@ -214,13 +227,17 @@ class PiecewiseLinear:
             return None
 
     @cached_property
+    def chain(self) -> Chain | None:
+        """The same as a chain of small convolutions, whose slopes have a kernel; None of other networks."""
+        return chain(self.graph, self.input_shape)
+
+    @cached_property
     def in_double(self) -> PiecewiseLinear:
         """The same network in float64: in float32 walls that meet far away cannot be told from parallel ones."""
         if self.dtype == torch.float64:
             return self
         try:
-            graph = Graph(copy.deepcopy(self.graph.module).double(), self.graph.cut_head, self.input_shape)
-            return PiecewiseLinear(graph, self.input_shape, torch.float64, self.device)
+            return self.to(torch.float64)
         except ValueError:  # its forward insists on its dtype
             return self
 

@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import math
 import operator
 from collections.abc import Callable
@@ -21,13 +22,13 @@ from torch.nn.utils import parametrize
 
 from ..nets import ReLUNet
 from . import _layers
+from ._export import exported
 from ._layers import BOUNDED, COMPARED, MAXIMA, PAIRS, PLACES, POOLS, argument, first, tensors
 from ._pools import NotPiecewiseLinear, Pooling
-from ._tracer import Tracer
+from ._tracer import Asked, Tracer
 
 WAY_OUT = "foldnet.geometry.grid.on_grid counts patterns of any module on a grid, and torch.func differentiates it"
 CUT = "end the module before it, with the logits, or say of(model, cut_head=True), which leaves it out"
-
 
 JUMPS = "is known here in torch.where(h > a, ...) and h * (h > 0), with sides that visibly meet where it changes"
 
@@ -51,12 +52,31 @@ def _check(module: Any) -> None:
             raise ValueError(f"module {name!r} computes its {names}: torch.nn.utils.parametrize.remove_parametrizations first")
 
 
+def _traced(module: nn.Module, shape: tuple[int, ...] | None) -> fx.GraphModule:
+    """The module by torch.fx; where that fails and the shape of an input is known, by torch.export."""
+    like = next((p for p in module.parameters() if p.is_floating_point()), torch.zeros(())).detach()
+    try:
+        return fx.GraphModule(module, Tracer(shape, like).trace(module))
+    except Exception as error:
+        if isinstance(error, Asked) or shape is None:
+            raise
+        try:
+            return exported(module, shape, like)
+        except Exception:  # the reason of torch.fx is the shorter one
+            raise error from None
+
+
 def _named_first(node: fx.Node) -> None:
     """Let `input` and `other` be the first arguments where they were given by name."""
     for k, name in enumerate(("input", "other")):
         if len(node.args) == k and name in node.kwargs:
             named = dict(node.kwargs)
             node.args, node.kwargs = (*node.args, named.pop(name)), named
+
+
+def _rows(z: Any) -> Any:
+    """What a step gives each point as a row, also where that is one number."""
+    return z.flatten(1) if z.ndim > 1 else z[:, None]
 
 
 class Graph(Pooling):
@@ -71,21 +91,17 @@ class Graph(Pooling):
 
     def __init__(self, module: nn.Module, cut_head: bool = False, shape: tuple[int, ...] | None = None):
         _check(module)
-        self.module, self.cut_head, self.shape = (
-            copy.deepcopy(module),
-            cut_head,
-            shape,
-        )  # as it was, whatever becomes of the user's
+        self.module = copy.deepcopy(module)  # as it was, whatever becomes of the user's
+        self.cut_head, self.shape = cut_head, shape
         copied = copy.deepcopy(module).eval().requires_grad_(False)
         for part in copied.modules():
             if getattr(part, "inplace", False):
                 setattr(part, "inplace", False)  # noqa: B010 (a module's attributes are tensors, to a type checker)
         try:
-            tracer = Tracer(shape, next((p for p in copied.parameters() if p.is_floating_point()), torch.zeros(())).detach())
-            self.traced = fx.GraphModule(copied, tracer.trace(copied))
+            self.traced = _traced(copied, shape)
         except Exception as error:
             reason = f"{type(error).__name__}: {error}".splitlines()[0]
-            raise NotPiecewiseLinear(f"{type(module).__name__} cannot be traced by torch.fx ({reason}); {WAY_OUT}") from None
+            raise NotPiecewiseLinear(f"{type(module).__name__} cannot be traced ({reason}); {WAY_OUT}") from None
         self.parts, self.nodes = dict(self.traced.named_modules()), list(self.traced.graph.nodes)
         for node in self.nodes:
             _named_first(node)
@@ -172,11 +188,8 @@ class Graph(Pooling):
         if getattr(self.part(node), "return_indices", False) or node.kwargs.get("return_indices"):
             return f"{where} returns indices too: a pooling without them is needed"
         if what is getattr:
-            return (
-                ""
-                if node.args[1] in ("T", "mT", "data") or (node.args[1] == "values" and self.along(first(node)) is not None)
-                else f"{where} reads {node.args[1]!r}, which is not known here; {WAY_OUT}"
-            )
+            known = node.args[1] in ("T", "mT", "data") or (node.args[1] == "values" and self.along(first(node)) is not None)
+            return "" if known else f"{where} reads {node.args[1]!r}, which is not known here; {WAY_OUT}"
         if what in MAXIMA and self.along(node) is None and not self._of_two(node):
             return f"{where} is known here of two tensors, along a dimension as a maximum, and as a max pooling; {WAY_OUT}"
         if what in _layers.LARGEST and self.along(node) is None:
@@ -219,19 +232,26 @@ class Graph(Pooling):
         other = argument(node, "dim", 1)
         return isinstance(other, fx.Node) and other not in self.sizes
 
+    def straight(self) -> list[fx.Node]:
+        """The steps between input and output that do something, where each reads the one before and nothing else; else none."""
+        if any(node.all_input_nodes != [before] for before, node in itertools.pairwise(self.nodes)):
+            return []
+        return [node for node in self.nodes[1:-1] if self.what(node) not in (nn.Identity, nn.Dropout)]
+
     def dense(self) -> ReLUNet:
         """A chain of linear layers with one kind of (leaky) ReLU between them, as a `ReLUNet`; others are refused."""
         layers: list[nn.Module] = []
-        for node in self.nodes[1:-1]:
+        steps = self.straight()
+        for node in steps:
             what = self.what(node)
             if what in _layers.RELU:
                 layers.append(nn.ReLU())
             elif node.op == "call_module" and what in (nn.Linear, nn.LeakyReLU):
                 layers.append(self.parts[str(node.target)])
-            elif what not in (nn.Identity, nn.Dropout):
-                raise ValueError(
-                    f"only dense networks are written: Linear layers with (Leaky)ReLU between them; here is {node.name}"
-                )
+            else:
+                steps = []
+        if not steps:
+            raise ValueError("only dense networks are written: Linear layers, one after the other, with (Leaky)ReLU between them")
         return ReLUNet.from_sequential(nn.Sequential(*layers))
 
     # ---- running ---------------------------------------------------------------------------------------------------
@@ -303,10 +323,8 @@ class Graph(Pooling):
             if isinstance(used, Tensor) and used.dtype != v.dtype and self.what(node) in _layers.CASTS:
                 raise NotPiecewiseLinear(f"{node.name} rounds {used.dtype} to {v.dtype}: give a network that is in one of them")
             if not v.ndim or len(v) != count:
-                raise NotPiecewiseLinear(
-                    f"after {node.name} points do not stand one by one in the first dimension, where they belong: "
-                    "say in which dimension the others are, as in x.squeeze(-1), x.flatten(1) or x.mean(1)"
-                )
+                why = "say in which dimension the others are, as in x.squeeze(-1), x.flatten(1) or x.mean(1)"
+                raise NotPiecewiseLinear(f"after {node.name} points do not stand one by one in the first dimension: {why}")
         return {n: v for n, v in {**values, node: made}.items() if self.last_use.get(n, -1) > k}
 
     def decisions(self, node: fx.Node, values: dict[fx.Node, Any]) -> Tensor:
@@ -314,14 +332,14 @@ class Graph(Pooling):
         what = self.what(node)
         z = values[first(node)]
         if what in COMPARED:
-            return z.flatten(1) - node.args[1]
+            return _rows(z) - node.args[1]
         if what in PAIRS:
             other = node.args[1]
-            return (z - values.get(other, other)).flatten(1)
+            return _rows(z - values.get(other, other))
         places = PLACES[what] if what in PLACES else self._bounds(node, what)
         if places == (0.0,):  # the common case, without a copy
-            return z.flatten(1)
-        return torch.cat([z.flatten(1) - place for place in places], dim=1)
+            return _rows(z)
+        return torch.cat([_rows(z) - place for place in places], dim=1)
 
     def _bounds(self, node: fx.Node, what) -> list[float]:
         """The finite bounds between which a clamp or a hard tanh leaves its input as it is."""

@@ -19,14 +19,14 @@ from foldbook.chapters import comparison as chapter
 from foldbook.stored import stored
 from foldnet.data import DataMissing
 from foldnet.geometry import comparison as compare
-from foldnet.geometry.convnet import ConvNet
-from foldnet.geometry.vision import pattern
 from foldnet.nets import ReLUNet
+from tests.convolutional import random
+from tests.experiments import torchvision
 
 NETS = [
     ReLUNet.random((12, 10), seed=1, dtype=torch.float32),
     ReLUNet.random((12, 30, 10), seed=2, dtype=torch.float32),
-    ConvNet.random((4,), 10, (3, 2, 2), seed=3, dtype=torch.float32),
+    random((4,), 10, (3, 2, 2), seed=3, dtype=torch.float32),
 ]
 
 
@@ -138,11 +138,13 @@ def test_alignments_of_all_pairs_are_those_of_each(centred):
 @pytest.mark.parametrize("net", NETS, ids=str)
 def test_the_last_layer_reads_the_features(net):
     x = some(7, 12)
-    torch.testing.assert_close(run.features(net, x) @ net.weights[-1].mT + net.biases[-1], net(x))
+    last = net if isinstance(net, ReLUNet) else image_nets.learned(net)[-1]
+    weight, bias = (last.weights[-1], last.biases[-1]) if isinstance(net, ReLUNet) else (last.weight, last.bias)
+    torch.testing.assert_close(run.features(net, x) @ weight.mT + bias, net(x))
 
 
 def test_fingerprints_tell_patterns_apart():
-    patterns = pattern(ReLUNet.random((12, 5, 3), seed=2), double(40, 12))
+    patterns = ReLUNet.random((12, 5, 3), seed=2).pattern(double(40, 12)).to(torch.int8)
     classes = np.unique(patterns.numpy(), axis=0, return_inverse=True)[1].ravel()
     prints = np.unique(run.fingerprints(patterns).numpy(), return_inverse=True)[1].ravel()
     assert len(set(zip(classes, prints))) == len(set(classes)) == len(set(prints)) > 5
@@ -267,58 +269,51 @@ def test_the_last_layer_is_trained_as_torch_does(how):
     torch.testing.assert_close(b[0, 0], layer.bias.data)
 
 
-class ResNet(nn.Module):
-    """Shaped as torchvision's: a last layer named fc behind convolutions with batch normalization and a residual sum."""
-
-    def __init__(self, weights=None):
-        super().__init__()
-        assert weights is None, "no connection is needed"
-        self.stem, self.norm = nn.Conv2d(3, 4, 7, 8, bias=False), nn.BatchNorm2d(4)
-        self.conv, self.fc = nn.Conv2d(4, 4, 3, padding=1), nn.Linear(4 * 9, 1000)
-
-    def forward(self, x):
-        x = nn.functional.max_pool2d(self.norm(self.stem(x)).relu(), 2)
-        x = (self.conv(x) + x).relu()
-        return self.fc(nn.functional.adaptive_avg_pool2d(x, 3).flatten(1))
+COUNTS = {"resnet18": 11_689_512, "resnet152": 60_192_808, "inception_v3": 23_834_568}  # parameters, as torchvision prints them
 
 
 def test_the_run_on_networks_of_torchvision_is_tried_with_random_weights(monkeypatch):
-    """`FOLDNET_PRETRAINED=resnet18-random` from start to end, on drawn images and networks that are named and shaped alike."""
-    models = SimpleNamespace(resnet18=ResNet, inception_v3=ResNet)
-    monkeypatch.setitem(sys.modules, "torchvision", SimpleNamespace(models=models))
-    images = {"train": (some(40, 3072), torch.arange(40) % 10), "test": (some(6, 3072, seed=1), torch.arange(6))}
+    """`FOLDNET_PRETRAINED=resnet18-random,...` from start to end, on drawn images, with every layer, on fewer pixels."""
+    monkeypatch.setitem(sys.modules, "torchvision", SimpleNamespace(models=torchvision))
+    for name, count in COUNTS.items():
+        assert sum(p.numel() for p in getattr(torchvision, name)().parameters()) == count, name
+    monkeypatch.setattr(pre, "SIDES", {"resnet": 33, "inception": 75})
+    monkeypatch.setattr(pre, "BATCH", 4)
+    monkeypatch.setattr(pre, "LOOKED", 1)
+    images = {"train": (some(8, 3072), torch.arange(8)), "test": (some(4, 3072, seed=1), torch.arange(4))}
     monkeypatch.setattr(image_nets, "pixels", lambda data, part: images[part])
     monkeypatch.setattr(image_nets, "scale", lambda data: (torch.full((3, 1, 1), 0.4), torch.full((3, 1, 1), 0.2)))
     monkeypatch.setattr(pre, "networks", lambda data: {})  # those beside which it stands are tried above
-    found = pre.cell("mnist", train=12, test=6, names=("resnet18-random",), epochs=1, clusters=(1, 3))
-    assert found["names"] == ["resnet18-random sgd", "resnet18-random adamw"]
-    right = found["accuracy"]["resnet18-random"]
-    assert {how: len(runs) for how, runs in right.items()} == dict.fromkeys(pre.RATES, pre.RUNS)
-    assert list(found["right"]) == [right["sgd"][0], right["adamw"][0]]
-    assert found["mapped"].shape == found["cka"].shape == (2, 2)
-    assert np.isfinite(found["cka"]).all()
-    assert found["clustered"].shape == (2, 2)
-    names = ("resnet18-random", "inception_v3-random")
-    bodies = [pre.pretrained(name, "mnist") for name in names]
-    assert [body(images["test"][0][:2]).shape for body in bodies] == [(2, 36), (2, 36)]
-    assert torch.equal(bodies[0](images["test"][0]), pre.pretrained(names[0], "mnist")(images["test"][0])), "not the same draw"
-    sides = [part.shape[-1] for part in seen_by(monkeypatch, bodies, images["test"][0][:1])]
-    assert sides == [224, 299]
+    names = ["resnet18-random", "inception_v3-random"]
+    found = pre.cell("mnist", train=2, test=2, names=names, epochs=1, clusters=(1, 2))
+    assert found["names"] == list(found["looks"]) == [f"{name} {how}" for name in names for how in pre.RATES]
+    for name in names:
+        assert {how: len(runs) for how, runs in found["accuracy"][name].items()} == dict.fromkeys(pre.RATES, pre.RUNS)
+    assert found["mapped"].shape == found["cka"].shape == (4, 4)
+    assert found["clustered"].shape == (4, 2)
+    look = found["looks"]["resnet18-random sgd"]
+    assert look["rows"].shape == (10, 3072)
+    assert look["directions"].shape == (10, 1024)
+    assert np.abs(look["directions"]).max(1).tolist() == [127] * 10
+    assert np.shape(look["template"]) == (10, 10)
+    assert pre.pretrained("resnet152-random", "mnist")(images["test"][0][:2]).shape == (2, 2048)
+    again = pre.pretrained(names[0], "mnist")(images["test"][0])
+    assert torch.equal(again, pre.pretrained(names[0], "mnist")(images["test"][0])), "not the same draw"
 
 
-def seen_by(monkeypatch, bodies, x) -> list[torch.Tensor]:
-    """The images that reach the first convolution of each network."""
-    seen, true = [], nn.Conv2d.forward
+def test_what_is_looked_at_is_the_gradient_and_its_leading_direction():
+    slopes = some(9, 10, 3072)
+    x, y = some(40, 3072, seed=1), torch.arange(40) % 10
+    look = pre.looked(slopes, x, y, grey=False)
+    assert np.array_equal(look["rows"], (127 * slopes[0] / slopes[0].abs().amax(-1, keepdim=True)).round().numpy())
+    way = torch.linalg.svd(slopes[:, 4].double(), full_matrices=False)[2][0]
+    cosine = torch.cosine_similarity(torch.as_tensor(look["directions"][4]).double(), way, dim=0)
+    assert abs(float(cosine)) > 0.999
+    assert look["roughness of rows"].shape == look["roughness of directions"].shape == (10,)
 
-    def forward(self, h):
-        seen.extend([h] if h.shape[1] == 3 else [])
-        return true(self, h)
 
-    with monkeypatch.context() as patch:
-        patch.setattr(nn.Conv2d, "forward", forward)
-        for body in bodies:
-            body(x)
-    return seen
+def test_images_come_as_large_as_each_network_expects_them():
+    assert pre.SIDES == {"resnet": 224, "inception": 299}
 
 
 def test_missing_weights_say_what_to_do():

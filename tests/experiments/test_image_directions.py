@@ -7,8 +7,8 @@ import torch
 from experiments import image_directions as run
 from foldbook.stored import stored
 from foldnet.geometry import sensitivity as s
-from foldnet.geometry.convnet import ConvNet
 from foldnet.nets import ReLUNet
+from tests.convolutional import random
 
 SHAPE = (3, 8, 8)
 
@@ -73,7 +73,7 @@ def test_a_linear_network_is_explained_by_each_of_its_directions(coloured):
 
 
 def test_a_convolutional_network_has_curves_and_templates(coloured):
-    nets = ConvNet.random((4,), input_shape=SHAPE, batch=2, seed=3, dtype=torch.float32)
+    nets = [random((4,), shape=SHAPE, seed=seed, dtype=torch.float32) for seed in (3, 4)]
     found = run.look(nets, coloured)
     assert np.array(found["directions"]).shape == (2, 10, 192)
     assert np.array(found["curve"]["at"]).shape == (10, run.BINS)

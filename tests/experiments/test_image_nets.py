@@ -7,8 +7,9 @@ from torch import nn
 
 from experiments import image_nets as run
 from foldnet import data as sets
-from foldnet.geometry.convnet import ConvNet
-from foldnet.geometry.vision import pattern
+from foldnet.nets import ReLUNet
+from foldnet.piecewise.net import PiecewiseLinear
+from tests.convolutional import random
 
 N = 96
 
@@ -48,6 +49,12 @@ def module(kind):
     return nn.Sequential(*parts, nn.Flatten(), nn.Linear(2048 if kind == "simple" else 512, 10))
 
 
+def layers(net):
+    if isinstance(net, ReLUNet):
+        return zip(net.weights, net.biases)
+    return [(part.weight, part.bias) for part in run.learned(net)]
+
+
 @pytest.mark.parametrize("kind", run.KINDS)
 def test_a_cell_is_the_training_of_torch(kind):
     result = run.cell("cifar10", kind, epochs=2, runs=2)
@@ -56,11 +63,11 @@ def test_a_cell_is_the_training_of_torch(kind):
     before = run.network_of(kind, run.begin(kind, 2))
     for name in run.OPTIMIZERS:
         nets = run.networks(kind, "cifar10", name)
-        assert nets.batch_shape == (2,)
+        assert len(list(nets)) == 2
         model = module(kind)
         learned = [m for m in model if isinstance(m, (nn.Linear, nn.Conv2d))]
         with torch.no_grad():
-            for m, w, b in zip(learned, before[1].weights, before[1].biases):
+            for m, (w, b) in zip(learned, layers(before[1])):
                 m.weight.copy_(w)
                 m.bias.copy_(b)
         how = {"lr": 0.01, "momentum": 0.5, "weight_decay": 0.01} if name == "sgd" else {}
@@ -71,11 +78,11 @@ def test_a_cell_is_the_training_of_torch(kind):
                 nn.functional.cross_entropy(model(x[numbers].unflatten(1, run.SHAPE)), y[numbers]).backward()
                 optimizer.step()
         tolerance = 1e-5 if name == "sgd" else 2e-4  # the first steps of AdamW are signs of slopes, also of tiny ones
-        for m, w, b in zip(learned, nets[1].weights, nets[1].biases):
+        for m, (w, b) in zip(learned, layers(nets[1])):
             assert (m.weight.detach() - w).abs().quantile(0.99) < tolerance
             assert (m.bias.detach() - b).abs().quantile(0.99) < tolerance
         x_test, y_test = run.pixels("cifar10")
-        found = (nets(x_test).argmax(-1) == y_test).sum(-1)
+        found = torch.stack([(net(x_test).argmax(-1) == y_test).sum() for net in nets])
         assert (found - torch.tensor(result["right"][name][-1])).abs().max() <= 1
 
 
@@ -116,18 +123,18 @@ def test_the_book_keeps_networks_in_few_bytes():
             assert type(kept) is type(full)
             assert kept.dtype == torch.float32
             assert (kept(x) - full(x)).abs().max() < 0.02 * full(x).abs().max()
-    assert isinstance(kept, ConvNet)
-    assert kept.relu_first
+    assert isinstance(kept, PiecewiseLinear)
+    assert [type(part) for part in kept.graph.module][2:4] == [nn.ReLU, nn.MaxPool2d]
     with pytest.raises(KeyError, match="the book has runs"):
         run.network("dense", "mnist", "sgd", 3)
 
 
 def test_ties_of_a_plain_background_are_broken_alike_in_both_precisions():
-    net, x = ConvNet.random((6, 5), 3, seed=4), torch.full((2, 3072), 0.3, dtype=torch.float64)
+    net, x = random((6, 5), 3, seed=4), torch.full((2, 3072), 0.3, dtype=torch.float64)
     moved = run.nudged(x)
     assert 0 < (moved - x).abs().max() < 1e-3
-    choices = pattern(net, moved)
-    assert (choices != pattern(net.to(torch.float32), moved)).double().mean() < 0.01
-    first = choices[:, : net.sizes[1]]  # of the poolings of the first layer: no pixel is preferred by its place
+    assert (net.pattern(moved) != net.to(torch.float32).pattern(moved)).double().mean() < 0.01
+    place = run.choices(net, moved)[0][0]  # of the poolings of the first layer: no pixel is preferred by its place
+    first = 2 * (place // 32 % 2) + place % 2
     assert (first.flatten().bincount() / first.numel()).min() > 0.15
     assert run.nudged(x.float()).dtype == torch.float32

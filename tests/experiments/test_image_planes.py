@@ -6,10 +6,9 @@ import torch
 
 from experiments import image_nets
 from experiments import image_planes as run
-from foldnet.geometry.convnet import ConvNet
 from foldnet.geometry.regions import plane_through
-from foldnet.geometry.vision import jacobian, pattern
 from foldnet.nets import ReLUNet
+from tests.convolutional import random
 
 RNG = np.random.default_rng(3)
 CORNERS = RNG.normal(size=(3, 3072))
@@ -40,11 +39,11 @@ def test_exact_counts_are_those_of_a_fine_grid():
 
 @pytest.mark.parametrize("relu_first", [False, True])
 def test_a_grid_is_labelled_as_by_brute_force(relu_first):
-    net = ConvNet.random((4, 5), 3, (3, 8, 8), relu_first, seed=2)
+    net = random((4, 5), 3, (3, 8, 8), relu_first, seed=2)
     origin, axes = plane_through(*RNG.normal(size=(3, 192)))
     x = run.grid(origin, axes, 6, side=0.5)
     assert x.shape == (36, 192)
-    slopes, choices, force = jacobian(net, x), pattern(net, x), run.effective(net, x)
+    slopes, choices, force = net.jacobians(x), net.pattern(x), run.effective(net, x)
     same = lambda rows: (rows[:, None] == rows).all(-1)  # noqa: E731
     distance = (slopes[:, None] - slopes).flatten(2).norm(dim=-1)
     assert (distance[same(force)] < 1e-12).all()  # what is in force decides

@@ -397,9 +397,6 @@ TRIALS = {
     "geometry.vision.jacobian": Trial(lambda net: vision.jacobian(net, X), same=True),
     "geometry.vision.jacobians": Trial(lambda net: torch.cat([*vision.jacobians(net, X, chunk=5)], -3), same=True),
     "geometry.vision.affine_at": Trial(lambda net: vision.affine_at(net, X), same=True),
-    "geometry.vision.pattern": Trial(
-        lambda net: vision.pattern(net, X), truth=lambda net, r: [(r, (torch.cat(layers(net, X)[:-1], -1) > 0).to(r.dtype))]
-    ),
     "growth.amplitude.best_amplitude": Trial(
         lambda net: amplitude.best_amplitude(net, 0, grown(net), X, T),
         truth=lambda net, r: [(r.loss, square(layers(neurons.with_neurons(net, 0, grown(net), r.amplitude), X)[-1], T))],

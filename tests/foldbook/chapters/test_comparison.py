@@ -7,15 +7,15 @@ import torch
 
 from foldbook.chapters import comparison as compare
 from foldnet.geometry.comparison import coefficients, values
-from foldnet.geometry.convnet import ConvNet
 from foldnet.nets import ReLUNet
+from tests.convolutional import random
 
 
 def some(n, d, seed=0):
     return torch.as_tensor(np.random.default_rng(seed).normal(size=(n, d)))
 
 
-@pytest.mark.parametrize("net", [ReLUNet.random((12, 5, 3), seed=2), ConvNet.random((4,), 3, (3, 2, 2), seed=3)], ids=str)
+@pytest.mark.parametrize("net", [ReLUNet.random((12, 5, 3), seed=2), random((4,), 3, (3, 2, 2), seed=3)], ids=str)
 def test_one_output_has_rows_of_its_own(net):
     x = some(40, 12)
     rows = coefficients(net, x)

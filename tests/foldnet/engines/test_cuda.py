@@ -16,13 +16,13 @@ import torch
 from foldnet.engines import _cuda, _nvrtc, choice, games
 from foldnet.engines._cuda_plan import Layout, best_layout, bits, layouts, plan_for
 from foldnet.engines._torch_engine import TorchEngine
-from foldnet.geometry import _slopes_cuda, vision
-from foldnet.geometry.convnet import ConvNet
+from foldnet.geometry import _chain, _slopes_cuda
 from foldnet.growth.smooth import SmoothNet
 from foldnet.nets import ReLUNet
 from foldnet.splines import gans
 from foldnet.train import fit
 from foldnet.training.problem import Problem
+from tests.convolutional import random
 
 HERE = Path(__file__).parent
 COMPILER = shutil.which("g++")
@@ -343,9 +343,9 @@ def test_games_that_no_kernel_plays_are_refused():
 # ---- slopes of convolutional networks --------------------------------------------------------------------------------------
 
 SEEING = {
-    "two convolutions": ConvNet.random((4, 35), 10, (3, 8, 12), seed=1),
-    "ReLU first, odd sides": ConvNet.random((5, 6, 3), 7, (2, 13, 9), relu_first=True, seed=2),
-    "one convolution": ConvNet.random((4,), 2, (1, 5, 18), seed=3),
+    "two convolutions": random((4, 35), 10, (3, 8, 12), seed=1),
+    "ReLU first, odd sides": random((5, 6, 3), 7, (2, 13, 9), relu_first=True, seed=2),
+    "one convolution": random((4,), 2, (1, 5, 18), seed=3),
 }
 
 
@@ -355,25 +355,27 @@ def test_slopes_of_convolutions_are_those_in_closed_form(net, built, monkeypatch
     monkeypatch.setattr(_slopes_cuda, "kernel", built)
     monkeypatch.setattr(_slopes_cuda, "PORTION", 2)
     for dtype, gap in ((torch.float64, 1e-13), (torch.float32, 3e-6)):
-        one, x = net.to(dtype), torch.as_tensor(np.random.default_rng(4).normal(size=(3, net.sizes[0])), dtype=dtype)
-        assert _slopes_cuda.fits(one)
-        expected = vision.jacobian(one, x)
+        one, x = net.to(dtype), torch.as_tensor(np.random.default_rng(4).normal(size=(3, *net.input_shape)), dtype=dtype)
+        assert _slopes_cuda.fits(one.chain)
+        expected = one.jacobians(x)
         found = torch.full_like(expected, torch.nan)
-        _slopes_cuda.of_convolutions(one, x, found)
+        with torch.no_grad():
+            _slopes_cuda.of_convolutions(one.chain, x, found)
         assert (found - expected).abs().max() < gap * expected.abs().max()
 
 
 def test_slopes_of_wide_networks_stay_with_torch():
-    assert _slopes_cuda.fits(ConvNet.random((32, 32, 32), dtype=torch.float64))
-    assert not _slopes_cuda.fits(ConvNet.random((32, 32), outputs=100))
-    assert not _slopes_cuda.fits(ConvNet.random((32, 200)))
+    assert _slopes_cuda.fits(random((32, 32, 32)).chain)
+    assert not _slopes_cuda.fits(random((32, 32), outputs=100).chain)
+    assert not _slopes_cuda.fits(random((32, 200)).chain)
 
 
 @gpu
 @pytest.mark.parametrize("net", SEEING.values(), ids=SEEING)
 def test_slopes_of_convolutions_on_a_gpu(net, monkeypatch):
     net = net.to("cuda")
-    x = torch.as_tensor(np.random.default_rng(4).normal(size=(1100, net.sizes[0]))).cuda()
-    expected = vision.jacobian(net, x)
-    monkeypatch.setattr(vision, "WORTH", 0)
-    assert (vision.jacobian(net, x) - expected).abs().max() < 1e-13 * expected.abs().max()
+    x = torch.as_tensor(np.random.default_rng(4).normal(size=(1100, *net.input_shape))).cuda()
+    monkeypatch.setattr(_chain, "WORTH", 1e30)
+    expected = net.jacobians(x)
+    monkeypatch.setattr(_chain, "WORTH", 0)
+    assert (net.jacobians(x) - expected).abs().max() < 1e-13 * expected.abs().max()

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from sklearn.cluster import KMeans
 
 from foldnet.geometry import comparison as compare
-from foldnet.geometry.convnet import ConvNet
 from foldnet.nets import ReLUNet
+from tests.convolutional import random
 
 NETS = {
     "linear": ReLUNet.random((12, 3), seed=1),
     "dense": ReLUNet.random((12, 5, 3), seed=2),
-    "conv": ConvNet.random((4,), 3, (3, 2, 2), seed=3),
+    "conv": random((4,), 3, (3, 2, 2), seed=3),
 }
 X = torch.as_tensor(np.random.default_rng(0).normal(size=(40, 12)))
 
@@ -137,9 +137,9 @@ def test_each_step_of_kmeans_lowers_the_error():
 
 def compressed_by_hand(net, x, at, k, seed):
     """Point by point: the affine map of each output at a point, the nearest centre, its value there."""
-    out = torch.zeros(len(at), net.sizes[-1], dtype=net.dtype)
+    out = torch.zeros_like(net(at))
     train, test = compare.coefficients(net, x), compare.coefficients(net, at)
-    for j, i in itertools.product(range(net.sizes[-1]), range(len(at))):
+    for j, i in itertools.product(range(out.shape[1]), range(len(at))):
         draw = torch.randperm(len(x), generator=torch.Generator().manual_seed(seed + j))[:k]
         found = KMeans(k, init=train[j][draw].numpy(), n_init=1, max_iter=10, tol=0).fit(train[j].numpy())
         centre = min(found.cluster_centers_, key=lambda c: np.linalg.norm(c - test[j, i].numpy()))

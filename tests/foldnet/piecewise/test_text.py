@@ -62,3 +62,24 @@ def test_others_are_refused():
     for text in ("nonsense", "[1]"):
         with pytest.raises(ValueError, match=r"no JSON|has the keys"):
             from_json(text)
+
+
+def test_a_module_with_a_step_beside_the_way_is_no_chain():
+    """It was written, and cut into pieces, as if each layer read the one before."""
+
+    class Beside(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.first, self.middle, self.last = nn.Linear(2, 5), nn.Linear(5, 5), nn.Linear(5, 1)
+
+        def forward(self, x):
+            h = self.first(x)
+            torch.relu(h)  # which nothing reads
+            return self.last(torch.relu(self.middle(h)))
+
+    torch.manual_seed(0)
+    net = of(Beside().double())
+    assert net.dense is None
+    with pytest.raises(ValueError, match="one after the other"):
+        net.to_json()
+    assert len(net.regions(window=1e4)) == len(net.cells(torch.tensor([0.1, 0.2])))
