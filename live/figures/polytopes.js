@@ -36,7 +36,7 @@ function render({ model, el }) {
   });
   const dual = svg("svg", { role: "img" }), legend = html("p", { class: "hints" });
   plot.append(back, probe.element);
-  figure.picture.append(html("div", { class: "row", style: "align-items:flex-end;margin:0" }, plot, dual, legend));
+  figure.picture.append(html("div", { class: "row", style: "align-items:flex-end;justify-content:center;margin:0" }, plot, dual, legend));
   const run = player({ step: () => (tried = true) && model.get("points").length > 0 && trainer.steps < 50000 && Number.isFinite(trainer.step()), draw: refresh, ended: () => { refresh(); figure.say(summary()); }, perFrame: 4, most: 1500, stepSize: 10 });
   const tool = menu("a click will", MODES, mode, (next) => {
     mode = next;
@@ -173,14 +173,14 @@ function render({ model, el }) {
 
   function draw() {
     if (!run.running() && net && String(model.get("theta")) !== String([...net.theta])) load();
-    const dotted = model.get("slopes"), beside = figure.width > 480, side = figure.width > 620 ? 200 : 140, far = ticks(-edge(), edge(), 4), left = 10 + 7 * Math.max(...far.at.map((v) => text(v, far.digits).length));
+    const dotted = model.get("slopes"), beside = figure.width > 480 && (dotted || hidden().length > 1), side = figure.width > 620 ? 200 : 140, far = ticks(-edge(), edge(), 4), left = 10 + 7 * Math.max(...far.at.map((v) => text(v, far.digits).length));
     const wide = Math.min(figure.width - (beside ? side + 12 : dotted ? 56 : 20), figure.small ? 300 : dotted ? 450 : 500), inner = wide - left - 4, s = (view = scales({ left, top: 4, width: inner, height: inner }, { x: [-edge(), edge()], y: [-edge(), edge()] }));
     const between = (far.at.at(-1) + far.at.at(-2)) / 2; // where no tick is
     put(plot, { viewBox: `0 0 ${wide} ${inner + 24}`, height: inner + 24, style: `width:${wide}px;max-width:100%;touch-action:pan-y` });
     put(dual, { display: dotted ? null : "none" });
     all = regions(net, square()).slice(0, MOST);
     const depth = hidden().length, by = hidden().map((_, l) => (l + 1 < depth ? regions(above(l + 1), square()) : all));
-    put(legend, { style: beside && dotted && !figure.small ? "flex:1 0 100%;margin:0" : beside || dotted ? "flex:1 1 0;min-width:7rem;margin:0" : "margin:0" });
+    put(legend, { style: beside && dotted && !figure.small ? "flex:1 0 100%;margin:0" : beside || dotted ? "flex:0 1 auto;width:7rem;margin:0" : "flex:1 0 100%;margin:0;text-align:center" });
     for (const [one, may] of grow) put(one, { disabled: !may() });
     legend.replaceChildren("Creases of ", ...by.flatMap((_, l) => [l ? ", " : "", html("span", { style: "white-space:nowrap" }, svg("svg", { width: 26, height: 8, "aria-hidden": "true" }, svg("path", { d: "M2 4H24", ...line(l), "stroke-width": 2 })), ` layer ${l + 1}`)]), dotted ? ". In the small picture each piece is a dot at its slopes, as large as the piece." : ".");
     const here = String(pattern(net, model.get("probe")).flatMap((on, k) => (on ? [k] : []))), mine = all.find((r) => String(r.on) === here);

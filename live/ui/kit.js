@@ -28,10 +28,10 @@
  * A control is one of
  *   { button, act(state, memory), off?(state, memory), main? }   what it does is the state that it gives back
  *   { play, step(state, memory), ended?(memory, why), ... }      the next state, or false at the end; the rest goes to `player`
- *   { slider, key, values, show? }, { menu, key, options }, { check, key }
+ *   { slider, key, values, show?, mark?(state, memory) }, { menu, key, options }, { check, key }
  * `memory.told` is true once the guess below the figure is made: what gives its answer away waits for that. And `changed(state, memory)` is called when a hand changed something (not by a player): a training forgets where it was.
- * A picture has `x` and `y`, ranges or functions of (state, memory), `tall` in pixels at full width, the names of its axes, and
- * `fixed: true` where nothing in it can be taken hold of. With `part` it takes that share of a wide figure and stands beside the next
+ * What a page gives and no link carries stands in `given`: its keys are in the state too. A picture has `x` and `y`, ranges or functions of (state, memory), `tall` in pixels at full width, the names of its axes (one that hangs on the state is a function too), and
+ * `fixed: true` where nothing in it can be taken hold of. A share of its width is free at its right side with `spare`. With `part` it takes that share of a wide figure and stands beside the next
  * one, with `ratio` its height follows its width, `bare` has no axes, and `press(x, y, state)` is what a click on it changes. Its
  * painter draws in the numbers of its axes: see `painter` below.
  */
@@ -46,20 +46,20 @@ const SHADES = 12, SPLIT = 480; // shades of a colour in a matrix, and pixels fr
 const round = (v) => Math.round(v * 100) / 100, limited = (v, [low, high]) => Math.max(low, Math.min(high, v));
 
 /**
- * @typedef {{ label: string, x: any, y: any, tall?: number, xName?: string, yName?: string, yTicks?: boolean, fixed?: boolean, part?: number, ratio?: number, bare?: boolean,
+ * @typedef {{ label: string, x: any, y: any, tall?: number, xName?: any, yName?: string, yTicks?: boolean, grid?: boolean, spare?: number, fixed?: boolean, part?: number, ratio?: number, bare?: boolean,
  *   press?: (x: number, y: number, state: any) => any }} Picture
- * @param {{ name: string, title: string, about: string, hints: string[], defaults: Record<string, any>, pictures: Picture[], controls: any[][],
+ * @param {{ name: string, title: string, about: string, hints: string[], defaults: Record<string, any>, given?: string[], pictures: Picture[], controls: any[][],
  *   draw: (state: any, painters: ReturnType<typeof painter>[], memory: any) => any, numbers?: (state: any, memory: any) => { caption: string, head: string[], rows: any[][] },
  *   memory?: (state: any) => any, changed?: (state: any, memory: any) => void }} how
  */
-export function figure({ name, title, about, hints, defaults, pictures, controls, draw, numbers, memory: remember = () => ({}), changed }) {
+export function figure({ name, title, about, hints, defaults, given = [], pictures, controls, draw, numbers, memory: remember = () => ({}), changed }) {
   function render({ model, el }) {
-    const state = () => Object.fromEntries(Object.keys(defaults).map((key) => [key, model.get(key)])), start = structuredClone(state());
+    const state = () => Object.fromEntries([...Object.keys(defaults), ...given].map((key) => [key, model.get(key)])), start = structuredClone(state());
     let memory = remember(state()), words = "", guessed = false;
     const made = frame(el, model, { name, title, about, hints, defaults, draw: show, numbers: numbers && (() => table(numbers(state(), memory))), reset });
     const painters = pictures.map((picture) => painter(picture, made, set, () => made.say(words)));
     made.picture.append(...painters.map((p) => p.element));
-    if (pictures.some((p) => p.part)) put(made.picture, { style: "display:flex;flex-wrap:wrap;gap:6px 12px" });
+    if (pictures.some((p) => p.part)) put(made.picture, { style: "display:flex;flex-wrap:wrap;justify-content:center;gap:6px 12px" });
     pictures.forEach(({ press }, i) => press && put(painters[i].element, {
       onclick: (event) => {
         if (event.target.closest(".handle")) return;
@@ -95,13 +95,19 @@ export function figure({ name, title, about, hints, defaults, pictures, controls
       made.read(...said);
     }
     function part(how) {
-      const keyed = (control) => ({ element: control.element, set: (s) => control.set(s[how.key]), update: (s) => control.set(s[how.key]) });
+      const keyed = (control) => ({
+        element: control.element, set: (s) => control.set(s[how.key]),
+        update: (s, m) => {
+          control.set(s[how.key]);
+          if (how.mark?.(s, m)) control.mark(how.mark(s, m));
+        },
+      });
       if (how.slider) return keyed(slider(how.slider, how.values, model.get(how.key), (v, done) => {
         if (v !== model.get(how.key)) set({ [how.key]: v });
         if (done) made.say(words);
       }, how.show));
-      if (how.menu) return keyed(menu(how.menu, how.options, model.get(how.key), (v) => {
-        set({ [how.key]: v });
+      if (how.menu) return keyed(menu(how.menu, how.options, String(model.get(how.key)), (v) => {
+        set({ [how.key]: typeof defaults[how.key] === "number" ? Number(v) : v });
         made.say(words);
       }));
       if (how.check) return keyed(check(how.check, model.get(how.key), (on) => set({ [how.key]: on })));
@@ -151,12 +157,13 @@ export function figure({ name, title, about, hints, defaults, pictures, controls
 }
 
 /** A picture and what can be drawn in it, in the numbers of its axes. @param {Picture} picture */
-function painter({ label, x, y, tall = 240, xName, yName, yTicks, fixed, part, ratio, bare }, made, set, tell) {
+function painter({ label, x, y, tall = 240, xName, yName, yTicks, grid, spare = 0, fixed, part, ratio, bare }, made, set, tell) {
   const element = svg("svg", fixed ? { role: "img" } : { role: "group", "aria-label": label }), back = svg("g", { "aria-hidden": "true" }), front = svg("g");
   element.append(back, front);
   const handles = [], moves = [], of = (range, now, memory) => (typeof range === "function" ? range(now, memory) : range);
-  let view = null, inside = [], over = [], used = 0;
+  let view = null, inside = [], over = [], used = 0, named = xName;
   const line = (d, { color = "blue", width = 2.5, dashes = null, opacity = 1 } = {}) => svg("path", { d: d || "M0 0", fill: "none", stroke: `var(--${color})`, "stroke-width": width, "stroke-dasharray": dashes, opacity, "stroke-linejoin": "round", "stroke-linecap": "round" });
+  const painted = (all, { color = "fill", opacity = null } = {}) => inside.push(svg("path", { d: all.map((points) => (points.length ? `${path(view, points)}Z` : "")).join("") || "M0 0", fill: `var(--${color})`, "fill-opacity": opacity }));
   return {
     element,
     get view() {
@@ -166,7 +173,8 @@ function painter({ label, x, y, tall = 240, xName, yName, yTicks, fixed, part, r
     begin(now, memory) {
       const room = made.width, beside = part && room >= SPLIT, share = beside ? Math.floor(part * (room - 12)) : room, top = yName ? HEAD : bare ? 2 : 8;
       const wide = bare && ratio ? Math.min(share, tall / ratio) : share, high = ratio ? Math.min(tall, ratio * wide) : Math.max(0.7 * tall, Math.min(tall, (tall * room) / 700)) + top;
-      const box = bare ? { left: 2, top, width: wide - 4, height: high - 4 } : { left: 40, top, width: wide - 56, height: high - top - (xName ? 38 : 24) };
+      const box = bare ? { left: 2, top, width: wide - 4, height: high - 4 } : { left: 40, top, width: wide - 56 - spare * wide, height: high - top - (xName ? 38 : 24) };
+      named = of(xName, now, memory);
       view = scales(box, { x: of(x, now, memory), y: of(y, now, memory) });
       put(element, { viewBox: `0 0 ${wide} ${high}`, height: high, style: part && `width:${wide}px` });
       [inside, over, used] = [[], [], 0];
@@ -174,7 +182,9 @@ function painter({ label, x, y, tall = 240, xName, yName, yTicks, fixed, part, r
     /** A line through points; `{ color, width, dashes, opacity }`. */
     line: (points, look) => inside.push(line(points.length > 1 ? path(view, points) : "", look)),
     /** The inside of a polygon. */
-    area: (points, { color = "fill" } = {}) => inside.push(svg("path", { d: points.length ? `${path(view, points)}Z` : "M0 0", fill: `var(--${color})` })),
+    area: (points, look) => painted([points], look),
+    /** The insides of many, in one colour. */
+    areas: painted,
     /** Many thin lines: what each neuron adds. */
     faint: (lines) => inside.push(faint(view, lines)),
     /** Upright lines at these places, over all the picture. */
@@ -229,7 +239,7 @@ function painter({ label, x, y, tall = 240, xName, yName, yTicks, fixed, part, r
     end(words) {
       const { left, top, width, height } = view.box;
       while (handles.length > used) handles.pop().element.remove();
-      back.replaceChildren(...(bare ? [] : [axes(view, { xName, yName, yTicks })]), svg("svg", { x: left, y: top, width, height, overflow: "hidden" }, svg("g", { transform: `translate(${-left} ${-top})` }, ...inside)), ...over);
+      back.replaceChildren(...(bare ? [] : [axes(view, { xName: named, yName, yTicks, grid })]), svg("svg", { x: left, y: top, width: width + spare * element.viewBox.baseVal.width, height, overflow: "hidden" }, svg("g", { transform: `translate(${-left} ${-top})` }, ...inside)), ...over);
       if (fixed) put(element, { "aria-label": `${label}. ${words}` });
     },
   };

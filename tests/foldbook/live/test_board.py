@@ -95,6 +95,6 @@ def test_the_button_finds_the_best_measure_and_the_picture_takes_a_click(show):
     window.button("The best of the five").click()
     assert window.state()["measure"] == "above 2"
     assert window.button("The best of the five").is_disabled()
-    box = window.page.locator(".picture svg").bounding_box()
+    box = window.page.locator(".picture > svg").bounding_box()
     window.page.mouse.click(box["x"] + 44, box["y"] + box["height"] / 2)
     assert window.readout().startswith("Weight above 2 0.00 to 0.03")
