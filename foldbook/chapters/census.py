@@ -16,7 +16,8 @@ from itertools import count
 import numpy as np
 import torch
 
-from foldnet.boolean.functions import corners, fourier, input_count, truth_table, walsh
+from foldnet.boolean.functions import corners, fourier, input_count, symmetries, truth_table, walsh
+from foldnet.boolean.orderings import corner_orders
 from foldnet.boolean.training import LEAKY, initial_networks
 from foldnet.growth.smooth import ACTIVATIONS
 
@@ -149,6 +150,31 @@ def off_the_staircase(f) -> np.ndarray:
         reached = there & (sizes[np.arange(len(sizes)) & ~known[:, None]] <= 1)
         known = np.bitwise_or.reduce(np.where(reached, np.arange(len(sizes)), 0), axis=1)
     return np.where(reached, 0, squares).sum(1)
+
+
+def threshold_gates(f) -> np.ndarray:
+    """How many threshold gates a formula or circuit of at most four inputs needs, exactly, `(functions,)`; each sees all inputs.
+
+    The last of two gates is A | B & h: ends A and B of one order of the corners, where the other gate h says 0 and 1. Chains
+    of three make all functions of four inputs, so whatever two gates cannot make needs three.
+    """
+    t, byte = truth_table(f), np.arange(256)[:, None] >> np.arange(8) & 1
+    place = 1 << np.arange(t.shape[1])
+    ends = np.cumsum(place[corner_orders(input_count(t))], axis=1)
+    pairs = {(a, b) for order in np.c_[np.zeros_like(ends[:, :1]), ends].tolist() for k, a in enumerate(order) for b in order[k:]}
+    gates, found = np.zeros(2 ** t.shape[1], dtype=np.int64), capacity.threshold_patterns(input_count(t)) @ place
+    for size in (1, 2, 3):
+        there, made, to = *np.zeros((2, len(gates)), dtype=bool), np.zeros(16, dtype=np.int64)
+        for image in symmetries(input_count(t)):
+            to[image] = place
+            there[(byte @ to[:8])[found & 255] | (byte @ to[8:])[found >> 8]] = True
+        there |= there[::-1]  # negated
+        gates[there & (gates == 0)] = size
+        if size < 3:
+            for a, b in pairs:
+                made[a | b & np.flatnonzero(there)] = True
+        found = np.flatnonzero(made)
+    return gates[t @ place]
 
 
 # ---- kernels -----------------------------------------------------------------------------------------------------------------

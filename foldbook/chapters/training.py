@@ -16,7 +16,6 @@ from foldnet.boolean.functions import (
     degree,
     fourier,
     fourier_entropy,
-    influences,
     input_count,
     parity,
     total_influence,
@@ -59,20 +58,6 @@ def spectrum(f, n: int | None = None) -> np.ndarray:
     return np.stack([squares[..., sizes == k].sum(-1) for k in range(sizes.max() + 1)], axis=-1)
 
 
-def difficulty_features(f, *more) -> np.ndarray:
-    """What a fitted combination may use, `(functions, m)`: degree, entropy, balance, the spectrum, influences, products of two.
-
-    `f` are tables `(functions, 2**n)`. `more` are further measures, `(functions,)` each, such as swaps values.
-    """
-    t = truth_table(f)
-    known, single = measures(t), np.sort(influences(t), axis=-1)
-    columns = [*(np.asarray(m, dtype=float) for m in more), *(known[k].astype(float) for k in ("degree", "entropy", "balance"))]
-    plain = np.column_stack([*columns, spectrum(t)[:, :-1], single])
-    scaled = (plain - plain.mean(0)) / np.where(plain.std(0) > 0, plain.std(0), 1)
-    first, second = np.triu_indices(scaled.shape[1])
-    return np.column_stack([np.ones(len(t)), scaled, scaled[:, first] * scaled[:, second]])
-
-
 # ---- ranks -------------------------------------------------------------------------------------------------------------------
 
 
@@ -102,17 +87,6 @@ def correlation_ceiling(first, second) -> float:
     """The largest rank correlation with the mean of two halves that their own agreement leaves room for (Spearman, Brown)."""
     halves = max(rank_correlation(first, second), 0.0)
     return float(np.sqrt(2 * halves / (1 + halves)))
-
-
-def held_out(x, y, seed: int = 0, ridge: float = 1e-3) -> np.ndarray:
-    """Predictions of y `(k,)` from features x `(k, m)`, each by least squares on the half that it does not belong to."""
-    x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
-    half = np.random.default_rng(seed).permutation(len(y)) % 2 == 0
-    guess = np.empty(len(y))
-    for chosen in (half, ~half):
-        a = x[~chosen]
-        guess[chosen] = x[chosen] @ np.linalg.solve(a.T @ a + ridge * np.eye(a.shape[1]) * len(a), a.T @ y[~chosen])
-    return guess
 
 
 # ---- functions of more inputs ----------------------------------------------------------------------------------------------

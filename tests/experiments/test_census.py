@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pytest
 
-from experiments import _census, _command, _storing, census, census_again, census_settings, census_six, runner
+from experiments import _census, _command, _storing, census, census_again, census_settings, census_six, census_swaps, runner
 from foldbook.chapters import census as chapter
 from foldbook.chapters import training
 from foldbook.stored import stored
@@ -173,3 +173,12 @@ def test_registered_parts_are_new_and_predictors_are_named():
 )
 def test_outcomes_follow_the_rule(values, verdict):
     assert census_again.outcome({"tanh": 0.1}, {"tanh": np.array(values)}) == verdict
+
+
+def test_stored_swaps_values_of_six_inputs_are_those_of_the_package():
+    rows = stored("census_swaps").rows
+    assert [r.cell for r in rows] == census_swaps.cells()
+    for row in rows:
+        assert row["swaps"].shape == (200,)
+        again = _census.six()[:: census_swaps.EVERY][row.cell["part"] :: census_swaps.PARTS][[40, 170]]
+        assert swaps(again).tolist() == row["swaps"][[40, 170]].tolist()

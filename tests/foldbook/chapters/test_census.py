@@ -9,7 +9,7 @@ import torch
 
 from experiments._census import start
 from foldbook.chapters import capacity, census, training
-from foldnet.boolean.functions import corners, fourier, npn_classes, parity, truth_tables
+from foldnet.boolean.functions import corners, fourier, npn_classes, parity, symmetries, truth_tables
 
 TABLES = [truth_tables(npn_classes(3), 3), truth_tables(npn_classes(4)[::9], 4)]
 
@@ -194,3 +194,26 @@ def test_counting_puts_some_function_out_of_reach_of_every_width():
         k = census.out_of_reach(width)
         assert capacity.log2_network_functions(k, [width]) < 2**k
         assert capacity.log2_network_functions(k - 1, [width]) >= 2 ** (k - 1)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_threshold_gates_are_those_of_small_whole_weights(n):
+    """Two gates by trying weights: the last one adds a weight times another gate to a sum of the inputs."""
+    x, place = corners(n, low=0), 1 << np.arange(2**n)
+    sums, cuts = np.array(list(itertools.product(range(-2, 3), repeat=n))) @ x.T, np.arange(-12, 12)[:, None, None] + 0.5
+    made = lambda s: set(((s > cuts) @ place).ravel().tolist())  # noqa: E731
+    one = made(sums)
+    halves = np.array(sorted(one))[:, None] >> np.arange(2**n) & 1
+    two = set().union(*(made(sums + v * h) for h in halves for v in range(-7, 8)))
+    f = truth_tables(np.arange(2**2**n), n)
+    gates = census.threshold_gates(f)
+    numbers = f @ place
+    assert set(numbers[gates == 1]) == one
+    assert set(numbers[gates <= 2]) == two
+
+
+def test_threshold_gates_of_parity_and_of_symmetric_images():
+    assert [int(census.threshold_gates(parity(n)[None])[0]) for n in (1, 2, 3, 4)] == [1, 2, 2, 3]
+    f = truth_tables(npn_classes(4), 4)
+    image = symmetries(4)[101]
+    assert census.threshold_gates(f).tolist() == census.threshold_gates(1 - f[:, image]).tolist()

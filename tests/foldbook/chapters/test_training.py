@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from scipy import stats
-from sklearn.linear_model import Ridge
 
 from foldbook.chapters import training
 from foldnet.boolean import functions
@@ -54,27 +53,6 @@ def test_measures_and_spectrum():
     assert known["degree"].tolist() == [max(k for k in range(5) if row[k] > 0) for row in levels]
     assert known["balance"].tolist() == [min(t.sum(), 16 - t.sum()) for t in f.astype(int)]
     assert np.array_equal(known["entropy"], functions.fourier_entropy(f))
-
-
-def test_held_out_is_ridge_on_the_other_half():
-    rng = np.random.default_rng(2)
-    x = rng.normal(size=(200, 4))
-    y = x @ [1.0, -2.0, 0.0, 3.0] + rng.normal(size=200)
-    guess = training.held_out(x, y, seed=5, ridge=0.01)
-    half = np.random.default_rng(5).permutation(200) % 2 == 0
-    for chosen in (half, ~half):
-        other = Ridge(alpha=0.01 * 100, fit_intercept=False).fit(x[~chosen], y[~chosen])
-        assert guess[chosen] == pytest.approx(other.predict(x[chosen]), abs=1e-10)
-    noise = rng.normal(size=200)
-    assert np.corrcoef(training.held_out(x, noise), noise)[0, 1] < 0.2  # nothing is learned from noise
-
-
-def test_features_hold_the_measures():
-    f = functions.truth_tables(functions.npn_classes(4), 4)
-    x = training.difficulty_features(f, np.arange(222) % 6)
-    for known in (training.measures(f)["influence"], training.measures(f)["entropy"]):
-        found = x @ np.linalg.lstsq(x, known, rcond=None)[0]
-        assert found == pytest.approx(known, abs=1e-8)
 
 
 @pytest.mark.parametrize("scale", [1e-12, 1.0, 1e12])
