@@ -37,8 +37,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-# what numba compiles is tested against its slow twin as a whole, and the last two run on a GPU alone
-COMPILED = ("_*_kernel.py", "_fused_math.py", "_nvrtc.py", "capture.py")
+# what numba compiles is tested against its slow twin as a whole, and the last three run on a GPU alone
+COMPILED = ("_*_kernel.py", "_fused_math.py", "_nvrtc.py", "capture.py", "_slopes_cuda.py")
 # what runs through `fit`, and the cells of `piecewise`
 ALSO = {name: ("tests/foldnet/test_train.py",) for name in ("foldnet/engines", "foldnet/training")}
 ALSO["foldnet/geometry/cells.py"] = ("tests/foldnet/piecewise/test_cells.py",)

@@ -81,10 +81,9 @@ class Between:
         return list(self.steps[:middle]), list(self.steps[middle + 1 :])
 
     def _run(self, steps: Iterable, maps: Tensor, averages: bool = False) -> Tensor:
-        bent = False
         for kind, node in steps:
-            if kind == "bend" and not bent:  # the slopes are those of all activations one after the other
-                maps, bent = torch.where(maps > 0, self.slopes[1] * maps, self.slopes[0] * maps), True
+            if kind == "bend":
+                maps = torch.where(maps > 0, self.slopes[1] * maps, self.slopes[0] * maps)
             elif kind == "pool" and averages and self.graph.what(node) in POOLS:
                 kernel, stride, padding, _, up = self.graph._pooling(node, maps)
                 maps = AVERAGE[maps.ndim - 2](maps, kernel, stride, padding, up, count_include_pad=False)
@@ -95,7 +94,7 @@ class Between:
 
 def following(graph: Graph, node: fx.Node, shape: tuple[int, ...]) -> Between | str:
     """The way from a layer, whose outputs have this shape, to the one that reads it; or why it cannot grow."""
-    step, steps = node, []
+    step, steps, bends = node, [], 0
     maps, value = torch.zeros(shape), torch.tensor([[-STEP], [0.0], [STEP]])
     like = graph.parts[str(node.target)].weight
     maps, value = maps.to(like), value.to(like)
@@ -111,12 +110,12 @@ def following(graph: Graph, node: fx.Node, shape: tuple[int, ...]) -> Between | 
         if after.op == "call_module" and grows(what):
             break
         kind = _kind(graph, after, maps, images)
-        if kind in ("norm", "bend", "pool", "flat"):
-            steps.append((kind, after))
-        elif kind:
+        if kind not in ("", "norm", "bend", "pool", "flat"):
             return f"{after.name} {kind}"
+        if kind and not (kind == "bend" and bends):  # the slopes are those of all activations in a row
+            steps.append((kind, after))
         if kind == "bend":
-            value = graph.apply(after, {step: value})
+            value, bends = graph.apply(after, {step: value}), bends + 1
         if kind == "pool":
             maps = graph.apply(after, {step: maps})
         step = after
@@ -138,8 +137,7 @@ def following(graph: Graph, node: fx.Node, shape: tuple[int, ...]) -> Between | 
     low, middle, high = (float(v) for v in value)
     if middle:
         return "its activation is not 0 at 0"
-    bends, pools = (sum(kind == which for kind, _ in steps) for which in ("bend", "pool"))
-    if bends > 1 and pools:
+    if bends > 1 and any(kind == "pool" for kind, _ in steps):
         return "pooling and several activations come before the next layer"
     return Between(
         graph, str(node.target), name, tuple(steps), (low / -STEP, high / STEP), tuple(maps.shape[2:]) if flat else None

@@ -274,7 +274,7 @@ class Graph(Pooling):
         what = self.what(node)
         if what in COMPARED and node in self.of_data:  # what is positive where it holds: affine where nothing bends
             return COMPARED[what] * (args[0] - args[1])
-        if what in _layers.CHOICES and any(self.what(used) in COMPARED for used in node.all_input_nodes):
+        if what in _layers.CHOICES:
             pairs = zip(node.args, args)
             args = [a > 0 if isinstance(n, fx.Node) and self.what(n) in COMPARED else a for n, a in pairs]
         if what in MAXIMA and (dims := self.along(node)) is not None:

@@ -11,6 +11,7 @@ from foldnet.boolean import swaps, training
 from foldnet.boolean.capacity import with_changes
 from foldnet.boolean.exact import ExactNet, sign_changes
 from foldnet.boolean.perceptron import Separation, find_separation
+from foldnet.boolean.pruning import keep_neurons
 from foldnet.boolean.swaps import class_changes, swaps_at_most
 from foldnet.nets import ReLUNet
 
@@ -68,3 +69,16 @@ def test_a_bound_draws_no_more_than_it_is_asked_for_in_the_last_portion(monkeypa
     t = F.parity(11)
     swaps_at_most(t, projections=2**22 // t.shape[-1] + 5)
     assert drawn == [2**22 // t.shape[-1], 5]
+
+
+def test_a_network_is_followed_only_by_one_of_its_outputs_and_its_leak():
+    one, other = ExactNet([[[1]], [[1]]], [[0], [0]]), ExactNet([[[1, 1]], [[1]]], [[0], [0]])
+    for after in (other, ExactNet([[[1]], [[1]]], [[0], [0]], "1/2")):
+        with pytest.raises(ValueError, match="outputs, inputs and leaks must agree"):
+            one.then(after)
+    assert one.then(one)(3) == 3
+
+
+def test_a_negative_number_is_no_neuron():
+    with pytest.raises(ValueError, match="has neurons 0 to 1; got"):
+        keep_neurons(ReLUNet.random((2, 2, 1), seed=0), 0, [-1, 1])

@@ -6,7 +6,7 @@ import torch
 from foldnet.nets import ReLUNet
 from foldnet.splines import creases
 from foldnet.splines.depth import _by_tensors, deep_spline
-from foldnet.splines.initialization import breakpoint_grid
+from foldnet.splines.initialization import breakpoint_grid, glorot
 
 
 @pytest.mark.parametrize("neurons", [1, 2])
@@ -35,3 +35,7 @@ def test_what_only_rounding_leaves_of_a_kink_is_none_beside_a_neuron_that_is_con
 def test_a_grid_of_one_place_is_refused(width, facing):
     with pytest.raises(ValueError, match="a grid needs at least 2 places"):
         breakpoint_grid(width, 1.0, facing=facing)
+
+
+def test_glorot_has_one_spread_for_both_layers():
+    assert glorot(7) == (0.5, 0.5)
