@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 AT_ONCE = 256  # units whose gradients are computed at once, and points; fewer where they take more than ROOM bytes
 ROOM = 2**30
+FEW = 32  # outputs up to which one after the other is faster than all at once
 
 
 def at_once(net: PiecewiseLinear) -> int:
@@ -33,9 +34,23 @@ def jacobians(net: PiecewiseLinear, x: Tensor, chunk: int) -> Tensor:
         raise ValueError(f"the matrices of {len(x):,} points take {one * len(x) / 2**30:.3g} GB, more than memory has: {do}")
     if net.chain and (found := net.chain.slopes(x.flatten(1))) is not None:
         return found
+    outputs = prod(net.output_shape)
     if len(x) == 1:
         return jacrev(net.flat)(x[0])[None].flatten(2)
-    return vmap(jacrev(net.flat), chunk_size=chunk)(x).flatten(2)
+    if outputs > FEW:
+        return vmap(jacrev(net.flat), chunk_size=chunk)(x).flatten(2)
+    return torch.cat([_row_by_row(net, part, outputs) for part in x.split(chunk)])
+
+
+def _row_by_row(net: PiecewiseLinear, x: Tensor, outputs: int) -> Tensor:
+    """The matrices at points `(n, *input)`, one output after the other for all of them: nothing is batched twice."""
+    with torch.enable_grad():
+        x = x.detach().requires_grad_()
+        y = net.graph.run(x).flatten(1) if net.output_shape else net.graph.run(x)[:, None]
+        if not y.requires_grad:  # it depends on its input by its shape alone
+            return x.new_zeros(len(x), outputs, x[0].numel())
+        rows = [torch.autograd.grad(y[:, k].sum(), x, retain_graph=k + 1 < outputs)[0] for k in range(outputs)]
+    return torch.stack(rows, 1).flatten(2)
 
 
 def free_memory(device: torch.device) -> float:

@@ -221,3 +221,18 @@ def test_without_its_parametrization_a_layer_is_taken():
 def test_a_pooling_over_points_is_refused(pool):
     with pytest.raises(ValueError, match="pools over 2 of the 2 dimensions of a point: one for channels belongs before them"):
         of(nn.Sequential(pool).double(), (4, 4))
+
+
+def test_matrices_of_many_points_are_those_of_each_also_of_what_is_constant():
+    class Flat(nn.Module):
+        def __init__(self, scale):
+            super().__init__()
+            self.scale, self.linear = scale, nn.Linear(4, 3)
+
+        def forward(self, x):
+            return self.linear(torch.zeros_like(x) if not self.scale else self.scale * x.relu())
+
+    x = torch.randn(5, 4, generator=torch.Generator().manual_seed(0))
+    for scale in (0, 2):
+        net = of(Flat(scale), input_shape=4)
+        assert torch.allclose(net.jacobians(x), torch.stack([net.affine(point).matrix for point in x]))
