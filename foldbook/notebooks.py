@@ -25,8 +25,10 @@ SETUP = """\
 # @title Setup: installs the book's packages in Colab and does nothing elsewhere
 import sys
 
+VERSION = "main"  # or a tag or a commit; what was installed before is replaced
 if "google.colab" in sys.modules:
-    %pip install -q "foldnet @ git+{address}" "foldbook @ git+{address}#subdirectory=foldbook\""""
+    %pip uninstall -qqy foldnet foldbook
+    %pip install -q "foldnet @ git+{address}@{{VERSION}}" "foldbook @ git+{address}@{{VERSION}}#subdirectory=foldbook\""""
 
 
 def current_address(root: Path) -> str:

@@ -602,3 +602,20 @@ def test_an_old_python_gets_a_sentence(tmp_path):
     done = subprocess.run(["make", "book", "PYTHON=no-such-python"], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode
     assert "there is no no-such-python here" in done.stdout
+
+
+def test_the_setup_cell_replaces_what_is_installed_by_a_given_version_and_elsewhere_does_nothing(monkeypatch):
+    from types import SimpleNamespace
+
+    from IPython.core.interactiveshell import InteractiveShell
+
+    shell, said = InteractiveShell(), []
+    shell.register_magic_function(said.append, magic_name="pip")
+    cell = form.setup_cell("https://github.com/a/b").replace('"main"', '"v1.2"')
+    monkeypatch.delitem(sys.modules, "google.colab", raising=False)
+    assert shell.run_cell(cell).success
+    assert said == []
+    monkeypatch.setitem(sys.modules, "google.colab", SimpleNamespace())
+    assert shell.run_cell(cell).success
+    where = "@ git+https://github.com/a/b@v1.2"
+    assert said == ["uninstall -qqy foldnet foldbook", f'install -q "foldnet {where}" "foldbook {where}#subdirectory=foldbook"']
