@@ -85,11 +85,16 @@ class Wrong:
             return "choose another layer with layer=, or take more points"
         if found:
             return f"out of reach are {', '.join(found)}: choose {'it' if len(found) == 1 else 'one'} with layer="
-        return "nor at another layer: take more points, unless the loss is as low as it can be"
+        weights = self.net.graph.parts[self.following].weight[0].numel() + 1
+        several = f"several times the {weights} weights of an output of {self.following!r}"
+        return f"nor at another layer: take more points, {several}, unless the loss is as low as it can be"
 
     @torch.no_grad()
-    def grow(self) -> nn.Module:
-        """A copy of the module with the neurons in it and the move that they count on, at the amplitude of the lowest loss.
+    def grow(self, neurons: bool = True) -> nn.Module:
+        """A copy of the module with the neurons in it and the move of `following` that they count on, where the loss is lowest.
+
+        neurons: False leaves the new neurons unread. What the loss falls by then is due to the move alone: hold the growth
+        against it, since often that is most of it.
 
         It is in the mode of the module, train or eval. The loss is that in eval mode, and new neurons pass batch normalisation
         unchanged there: measure both in eval mode, as in `wrong.grow().eval()`. A layer without a bias gets one. Where no
@@ -100,14 +105,15 @@ class Wrong:
             raise ValueError(f"{why}; {self._instead()}")
         made, how = copy.deepcopy(self.net.graph.module), (self.net.graph.cut_head, self.net.input_shape)
         _widen(made, self)
-        graph = Graph(made, *how)
+        graph, new = Graph(made, *how), self.neurons
+        added = self if neurons else replace(self, neurons=replace(new, outgoing=torch.zeros_like(new.outgoing)))
 
         def loss_at(amplitude: Tensor) -> Tensor:
-            _write(graph.traced, self, amplitude)
+            _write(graph.traced, added, amplitude)
             return self.cost(graph)
 
         found = line_search(loss_at, torch.zeros((), dtype=self.net.dtype, device=self.net.device))
-        _write(made, self, found.amplitude)
+        _write(made, added, found.amplitude)
         start, end = self.cost(self.net.graph), self.cost(Graph(made, *how))
         if not end < start:
             raise ValueError(f"no amplitude of new neurons in {self.layer!r} lowers the loss, {float(start):.6g}")
