@@ -48,7 +48,7 @@ function further(by, state) {
 export default figure({
   name: "census",
   title: "Which number tells how often a network fails?",
-  about: "All 554,513 classes. A column holds those with one value of the measure, and is dark where many of them fail so often; the orange line is their mean. A good measure has short columns along a steep line.",
+  about: "All 554,513 classes. A column holds those with one value of the measure, and its colour is strong where many of them fail so often; the orange line is their mean. A good measure has short columns along a steep line.",
   hints: ["[Tab] to the point", "[←] [→] move it", "[Shift] moves it far"],
   defaults: { neuron: "leaky", width: 4, measure: "swaps", share: 0.5 },
   given: ["maps"],
