@@ -30,8 +30,8 @@ function render({ model, el }) {
   let six = [model.get("learned"), model.get("first")], now = ticket(), trainer = null, queue = [], ended = false;
   const figure = frame(el, model, {
     name: "pruning", title, defaults, draw, reset, numbers,
-    about: "Left, what each of six neurons adds at the sixteen inputs, in the order of their number of ones. Together they know whether the number of ones is odd. Tick three. Right, what these three say: "
-      + "above the line odd, below it even, and a cross where they are wrong. Train them, or try all twenty triples. The tally below fills.",
+    about: "Left, what each of six neurons adds at the sixteen inputs, from left to right by their number of ones; squares are odd. Together the six know parity. "
+      + "Right, what the ticked three say: above the line odd, below it even, and a cross where they are wrong. Below, a box for every three that were tried; it is filled if they learned it.",
     hints: ["[Tab] goes from neuron to neuron", "[Space] ticks it"],
   });
   const picture = svg("svg"), picks = TRIPLES[0].concat(3, 4, 5).map(pick), answers = svg("g", { role: "img" }), rows = svg("g", { role: "img" });
