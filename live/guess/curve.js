@@ -14,9 +14,9 @@ const COLUMNS = 25, KNOBS = 4, WIDE = 400, TALL = 250; // a knob at every fourth
 /** @param {any} data @returns {import("./kinds.js").Kind} */
 export function curve({ curve: truth, window: [x, y], labels: [xName, yName] }, changed) {
   const view = scales({ left: 44, top: 24, width: WIDE - 58, height: TALL - 62 }, { x, y }), { box } = view;
-  const place = (i) => x[0] + ((x[1] - x[0]) * i) / (COLUMNS - 1), drawn = Array(COLUMNS).fill(null);
+  const place = (i) => x[0] + ((x[1] - x[0]) * i) / (COLUMNS - 1), drawn = Array(COLUMNS).fill(null), middle = (y[0] + y[1]) / 2;
   const line = svg("path", { fill: "none", stroke: "var(--blue)", "stroke-width": 2.5, "stroke-linejoin": "round" }), over = svg("g");
-  const prompt = svg("text", { class: "soft", x: box.left + box.width / 2, y: box.top + box.height / 2, "text-anchor": "middle" }, "draw here, from left to right");
+  const prompt = svg("text", { class: "soft", x: box.left + box.width / 2, y: box.top + box.height / 4, "text-anchor": "middle" }, "draw here, from left to right");
   let last = null, over_ = false;
   const knobs = Array.from({ length: (COLUMNS - 1) / KNOBS + 1 }, (_, k) => k * KNOBS).map((i) => {
     const dot = svg("circle", { r: 7, fill: "var(--paper)", stroke: "var(--blue)", "stroke-width": 2 });
@@ -26,7 +26,7 @@ export function curve({ curve: truth, window: [x, y], labels: [xName, yName] }, 
       if (!way || over_ || event.altKey || event.ctrlKey || event.metaKey) return;
       event.preventDefault();
       event.stopPropagation();
-      const near = drawn[i] ?? drawn.reduce((best, v, k) => (v !== null && (!best || Math.abs(k - i) < best[0]) ? [Math.abs(k - i), v] : best), null)?.[1] ?? (y[0] + y[1]) / 2;
+      const near = drawn[i] ?? drawn.reduce((best, v, k) => (v !== null && (!best || Math.abs(k - i) < best[0]) ? [Math.abs(k - i), v] : best), null)?.[1] ?? middle;
       drawn[i] = limited(drawn[i] === null ? near : near + (way * (y[1] - y[0])) / 40, ...y);
       for (const side of [-KNOBS, KNOBS]) { // straight to the next knob that was placed
         const to = drawn[i + side] ?? null;
@@ -51,8 +51,8 @@ export function curve({ curve: truth, window: [x, y], labels: [xName, yName] }, 
     put(line, { d: some.length > 1 ? path(view, some) : "M0 0" });
     if (some.length) prompt.remove();
     for (const { i, dot, element } of knobs) {
-      put(dot, { cx: view.x(place(i)), cy: view.y(drawn[i] ?? y[0]), fill: drawn[i] === null ? "var(--paper)" : "var(--blue)", "stroke-dasharray": drawn[i] === null ? "3 3" : null });
-      put(element, { "aria-valuenow": Number((drawn[i] ?? y[0]).toPrecision(4)), "aria-valuetext": drawn[i] === null ? "not yet placed" : plain(drawn[i]) });
+      put(dot, { cx: view.x(place(i)), cy: view.y(drawn[i] ?? middle), fill: drawn[i] === null ? "var(--paper)" : "var(--blue)", "stroke-dasharray": drawn[i] === null ? "3 3" : null });
+      put(element, { "aria-valuenow": Number((drawn[i] ?? middle).toPrecision(4)), "aria-valuetext": drawn[i] === null ? "not yet placed" : plain(drawn[i]) });
     }
   }
   const where = (event) => {
