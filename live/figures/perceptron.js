@@ -27,8 +27,8 @@ function render({ model, el }) {
   let run = again(), handles = [];
   const figure = frame(el, model, {
     name: "perceptron", title, defaults, draw, reset, numbers,
-    about: "Orange squares should lie on the tinted side of the line, blue circles on the other. The points take turns. Where one is on the wrong side the line is turned a little. "
-      + "Drag the points and let it learn again.",
+    about: "Orange squares should lie on the tinted side of the line, blue circles on the other. Rays mark those on the wrong side. The points take turns, and a wrong one turns the line a little. "
+      + "The ring is the point that did so last, and dots show the line before.",
     hints: ["[Tab] goes from point to point", "[arrows] move it", "[Enter] changes its class", "[Delete] takes it away"],
   });
   const plane = svg("svg", { role: "group", "aria-label": "The plane, the points and the line" }), back = svg("g", { "aria-hidden": "true" }), marks = svg("g"), below = svg("svg", { role: "img" });
