@@ -51,7 +51,7 @@ ROOMS = {
     "engines": {"_checks", "_compiled", "nets", "training"},
     "train": {"nets", "training", "engines", "_progress"},
     "geometry": {"_compiled", "_plain", "nets", "plots", "train", "engines", "data"},
-    "piecewise": {"_progress", "geometry", "growth", "nets", "training"},
+    "piecewise": {"_progress", "geometry", "growth", "nets", "plots", "training"},
     "boolean": {"_compiled", "nets", "plots", "train", "geometry", "data"},
     "splines": {"_compiled", "_plain", "nets", "plots", "train", "engines", "geometry", "data"},
     "growth": {"_checks", "nets", "plots", "training", "train", "geometry", "data"},

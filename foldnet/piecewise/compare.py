@@ -22,6 +22,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cosine_similarity
 
+from ..plots import signed
+
 if TYPE_CHECKING:
     from .net import PiecewiseLinear
 
@@ -61,7 +63,7 @@ class Comparison:
     def draw(self, ax: Any, point: int = 0, output: int = 0) -> None:
         """The two slopes of one output at one point: of images as two images, the first on the left, else a dot for each input.
 
-        Images of several channels are summed over these. On the dashed diagonal the two networks agree.
+        Blue is below zero, orange above; channels are summed. On the dashed diagonal the two networks agree.
 
         ax: the axes of matplotlib that are drawn on.
         """
@@ -71,7 +73,7 @@ class Comparison:
             pair = [s.view(self.points.shape[1:]).sum(0) for s in (one, two)]
             gap = torch.full((len(pair[0]), max(1, pair[0].shape[1] // 10)), torch.nan, dtype=pair[0].dtype)
             top = max(float(p.abs().max()) for p in pair) or 1.0
-            ax.imshow(torch.cat([pair[0], gap, pair[1]], 1), cmap="RdBu_r", vmin=-top, vmax=top)
+            ax.imshow(torch.cat([pair[0], gap, pair[1]], 1), cmap=signed(), vmin=-top, vmax=top)
             ax.set_axis_off()
         else:
             ax.plot([-top, top], [-top, top], "--", lw=1, color="0.6")
