@@ -6,7 +6,7 @@ and no other bend, so they are piecewise linear too, and their weights lie in a 
 The matrices of all pairs are made from a part of the images. `FOLDNET_PRETRAINED=resnet18,resnet152,inception_v3` takes the
 source's networks from torchvision, where that and a network connection are to be had, and makes all that the five open entries on
 pretrained networks need: accuracies, all pairs, the rows at one image and the leading directions. `resnet18-random` and the like
-have random weights and need no connection: with them the whole run can be tried.
+have random weights and need no connection: with them the whole run can be tried. On an H200 it takes about an hour.
 
 >>> from experiments import image_pretrained
 >>> image_pretrained.NAMES, image_pretrained.SIDE
@@ -33,9 +33,11 @@ from .image_comparison import CLUSTERS, Member, judged, member, networks, pictur
 from .image_directions import glimpsed
 from .runner import device
 
-NAMES = tuple(os.environ.get("FOLDNET_PRETRAINED", "lite0,lite1,lite2").split(","))
+STORED = ("lite0", "lite1", "lite2")
+NAMES = tuple(os.environ["FOLDNET_PRETRAINED"].split(",")) if os.environ.get("FOLDNET_PRETRAINED") else STORED
 SIDE, RUNS, EPOCHS, BATCH = 96, 5, 15, 32
-TRAIN, TEST, AT_ONCE = 12_000, 4_000, 500  # images of the matrices, and images in one pass
+TRAIN, TEST = 12_000, 4_000  # images of the matrices
+AT_ONCE, LARGE = 500, 100  # images in one pass, and of 224 pixels a side or more
 LOOKED = 200  # test images whose maps have leading directions
 SIDES = {"resnet": 224, "inception": 299}  # pixels of a side, as these networks expect them
 STRIDES = (1, 2, 2, 2, 1, 2, 1)  # of the first block of each stage
@@ -43,7 +45,8 @@ RATES = {"sgd": (0.01, 0.5, 0.01), "adamw": (0.001, 0.9, 0.01)}  # rate, momentu
 
 
 def cells() -> list[dict]:
-    return [{"data": name} for name in image_nets.DATA]
+    other = {} if NAMES == STORED else {"names": list(NAMES)}  # which the stored result has not
+    return [{"data": name, **other} for name in image_nets.DATA]
 
 
 def cell(data: str, train: int = TRAIN, test: int = TEST, names=NAMES, epochs: int = EPOCHS, clusters=CLUSTERS) -> dict:
@@ -57,18 +60,20 @@ def cell(data: str, train: int = TRAIN, test: int = TEST, names=NAMES, epochs: i
     accuracy: dict = {}
     looks: dict = {}
     torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = False
+    image_nets.make(data)
     for name, net in networks(data).items():
         if name not in ("linear sgd 2", "linear adamw 2"):
             members[name] = member(net, some, few)
     for name in names:
         body = pretrained(name, data)
-        read, read_test = (torch.cat([body(part) for part in images.split(AT_ONCE)]) for images in (x, x_test))
+        many = AT_ONCE if name.startswith("lite") else LARGE
+        read, read_test = (torch.cat([body(part) for part in images.split(many)]) for images in (x, x_test))
         heads = {how: trained(read, y, how, range(RUNS), epochs) for how in RATES}
         outputs = {how: read_test @ w + b for how, (w, b) in heads.items()}
         accuracy[name] = {how: (o.argmax(-1) == y_test).sum(-1).cpu().numpy() for how, o in outputs.items()}
         first = torch.cat([w[0] for w, _ in heads.values()], 1).T  # (20, features)
         start = torch.cat([b[0, 0] for _, b in heads.values()])
-        rows = {"train": maps(body, first, start, some), "test": maps(body, first, start, few)}
+        rows = {"train": maps(body, first, start, some, many), "test": maps(body, first, start, few, many)}
         for k, how in enumerate(RATES):
             slopes = rows["test"][:LOOKED, 10 * k : 10 * k + 10, :-1]
             looks[f"{name} {how}"] = looked(slopes, x_test, y_test, grey=data == "mnist")
@@ -99,10 +104,11 @@ def looked(slopes: Tensor, x: Tensor, y: Tensor, grey: bool) -> dict:
     return {**shown, **{k: rounded(v.cpu().numpy()) for k, v in short.items()}}
 
 
-def maps(body: Callable[[Tensor], Tensor], heads: Tensor, start: Tensor, x: Tensor) -> Tensor:
-    """Gradient and constant of each row of `heads` `(h, features)` over the body at each image: `(n, h, pixels + 1)`."""
+def maps(body: Callable[[Tensor], Tensor], heads: Tensor, start: Tensor, x: Tensor, many: int = AT_ONCE) -> Tensor:
+    """Gradient and constant of each row of `heads` `(h, features)` over the body at each image, so many in one pass:
+    `(n, h, pixels + 1)`."""
     found = []
-    for part in x.split(AT_ONCE):
+    for part in x.split(many):
         part = part.clone().requires_grad_()
         with torch.enable_grad():
             value = body(part) @ heads.T + start

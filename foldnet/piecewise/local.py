@@ -22,6 +22,7 @@ from torch import Tensor
 from torch.func import jvp, vjp, vmap
 
 from ._local import at_once, jacobians
+from ._precision import full_precision
 
 if TYPE_CHECKING:
     from .net import PiecewiseLinear
@@ -43,6 +44,7 @@ class LocalMap:
         where = "at one point" if self.single else f"at each of {len(self.points):,} points"
         return f"LocalMap({prod(self.net.output_shape)} x {prod(self.net.input_shape)}, {where} of a {self.net})"
 
+    @full_precision()
     def _each(self, run: Callable[..., Tensor], *given: Tensor) -> Tensor:
         if self.single:
             return run(self.points[0], *(each[0] for each in given))

@@ -28,6 +28,7 @@ from ._chain import chain
 from ._checked import CLOSE, compare, known_shape, shape_of, that_fits
 from ._cut import pieces
 from ._local import jacobians, margin
+from ._precision import full_precision
 from ._search import cells_around, search
 from ._walk import MOST_BENDS, bends
 from .cells import Cell, Cells
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from .wrong import Wrong
 
 
+@full_precision()
 def of(
     module: nn.Module, input_shape: int | tuple[int, ...] | None = None, cut_head: bool = False, x: Tensor | None = None
 ) -> PiecewiseLinear:
@@ -54,8 +56,9 @@ def of(
     x: points of one's own, `(n, *input)`, at which the network is compared with the module too; they have the shape of an input.
 
     All but cells is computed in the dtype of the module: what is smaller than 1e-12 of a step's largest value counts as zero in
-    float64, 1e-6 in float32. `of(model.double())` sees finer. Where a step is not piecewise linear the error names it. What was
-    traced is compared with the module at random points.
+    float64, 1e-6 in float32, whose products keep all their bits (TF32 is off meanwhile). `of(model.double())` sees finer, on
+    short segments and in small windows far more. Where a step is not piecewise linear the error names it. What was traced is
+    compared with the module at random points.
     """
     net = _traced(module, cut_head, known_shape(input_shape, x))
     compare(net, module, cut_head, x)
@@ -99,6 +102,7 @@ class PiecewiseLinear:
         kind = str(self.dtype).removeprefix("torch.")
         return f"PiecewiseLinear(input {{}}, output {{}}, {sum(self.units.values()):,} units with kinks, {kind})".format(*shapes)
 
+    @full_precision()
     def __call__(self, x) -> Tensor:
         """The outputs: `(*out)` for one point, `(n, *out)` for many."""
         x, single = self._shaped(x)
@@ -109,6 +113,7 @@ class PiecewiseLinear:
         """The same network in another dtype or on another device, as `torch.nn.Module.to`."""
         return _traced(copy.deepcopy(self.graph.module).to(*args, **kwargs), self.graph.cut_head, self.input_shape)
 
+    @full_precision()
     def flat(self, x: Tensor) -> Tensor:
         """The outputs of one point as a vector, for torch.func."""
         return self.graph.run(x[None])[0].flatten()
@@ -117,6 +122,7 @@ class PiecewiseLinear:
         """The affine map near the point `x`, or near each of many."""
         return LocalMap(self, *self.points(x))
 
+    @full_precision()
     def jacobians(self, x, chunk: int = 64) -> Tensor:
         """The matrices of the local maps of many points, `(n, out, in)`, `chunk` points at a time.
 
@@ -127,6 +133,7 @@ class PiecewiseLinear:
             raise ValueError("matrices are those of one point or more; none is given here")
         return jacobians(self, x, chunk)
 
+    @full_precision()
     @torch.no_grad()
     def pattern(self, x) -> Tensor:
         """On which side of its kinks each unit is, `(units,)` or `(n, units)`: 0 or 1, and for max pooling the pixel it takes."""
@@ -141,6 +148,7 @@ class PiecewiseLinear:
             return self.graph.winners(node, values)[1].flatten(1)
         return (self.graph.decisions(node, values) > 0).long()
 
+    @full_precision()
     def line(self, a, b, most: int = MOST_BENDS, chunk: int | None = None, progress: bool = True) -> Bends:
         """Every bend on the segment from `a` to `b`, two points.
 
@@ -155,6 +163,7 @@ class PiecewiseLinear:
             )
         return bends(self.graph, a[0], b[0], most, chunk, progress)
 
+    @full_precision()
     def plane(self, origin, u, v, window=1.0, most: int = MOST_FACES, progress: bool = True) -> Slice:
         """Every piece of the network on the plane `origin + s u + t v`, exactly.
 
@@ -168,10 +177,12 @@ class PiecewiseLinear:
         """
         return pieces(self, origin, (u, v), window, most, progress)
 
+    @full_precision()
     def regions(self, window=1.0, most: int = MOST_FACES, progress: bool = True) -> Slice:
         """Every piece of a network of two inputs in a window, as `plane` takes it with `most` and `progress`."""
         return pieces(self, None, None, window, most, progress)
 
+    @full_precision()
     def margin(self, x, direction=None, progress: bool = True) -> float | Tensor:
         """How far the nearest crease is, where a unit changes sides: a number, or of many points `(n,)`.
 
@@ -241,6 +252,7 @@ class PiecewiseLinear:
         except ValueError:  # its forward insists on its dtype
             return self
 
+    @full_precision()
     def cell(self, x) -> Cell:
         """The piece around a point: its walls, without what is not needed, and whether it is bounded.
 
@@ -253,6 +265,7 @@ class PiecewiseLinear:
         net = self.in_double
         return cells_around(net, flat, net.pattern(point).cpu().numpy(), flat[0])[0][0]
 
+    @full_precision()
     def cells(self, x, most: int = 100_000) -> Cells:
         """All pieces, found from the one around `x` through walls, in any number of inputs; `graph()` is their dual graph.
 
@@ -265,6 +278,7 @@ class PiecewiseLinear:
             raise ValueError("the search begins at one point")
         return replace(search(self.in_double, point[0].double(), most), net=self)
 
+    @full_precision()
     def wrong(self, x, y, layer: str | None = None, k: int | None = None, loss: str | Callable | None = None) -> Wrong:
         """What the data ask of the network and one layer cannot give, and the `k` neurons that help most; `grow()` adds them.
 

@@ -33,6 +33,7 @@ from ..growth.neurons import NewNeurons, nearest
 from ..training.losses import point_losses
 from ..training.problem import checked_data
 from ._between import Between, back, following, given, grows, reads, rows
+from ._precision import full_precision
 from .trace import Graph
 
 if TYPE_CHECKING:
@@ -89,6 +90,7 @@ class Wrong:
         several = f"several times the {weights} weights of an output of {self.following!r}"
         return f"nor at another layer: take more points, {several}, unless the loss is as low as it can be"
 
+    @full_precision()
     @torch.no_grad()
     def grow(self, neurons: bool = True) -> nn.Module:
         """A copy of the module with the neurons in it and the move of `following` that they count on, where the loss is lowest.
@@ -140,6 +142,7 @@ def wrong(net: PiecewiseLinear, x, y, layer: str | None, k: int | None, loss: st
     if not places:
         raise ValueError("no layer of this network can grow: " + "; ".join(f"{name}: {why}" for name, why in whys.items()))
 
+    @full_precision()
     def at(names: Iterable[str]) -> list[Wrong]:
         return [
             _at(net, places[name], x, y, k, loss, lambda name=name: at(other for other in places if other != name))

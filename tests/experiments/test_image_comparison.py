@@ -283,6 +283,7 @@ def test_the_run_on_networks_of_torchvision_is_tried_with_random_weights(monkeyp
     images = {"train": (some(8, 3072), torch.arange(8)), "test": (some(4, 3072, seed=1), torch.arange(4))}
     monkeypatch.setattr(image_nets, "pixels", lambda data, part: images[part])
     monkeypatch.setattr(image_nets, "scale", lambda data: (torch.full((3, 1, 1), 0.4), torch.full((3, 1, 1), 0.2)))
+    monkeypatch.setattr(image_nets, "make", lambda data: None)
     monkeypatch.setattr(pre, "networks", lambda data: {})  # those beside which it stands are tried above
     names = ["resnet18-random", "inception_v3-random"]
     found = pre.cell("mnist", train=2, test=2, names=names, epochs=1, clusters=(1, 2))

@@ -7,21 +7,28 @@ from torch import nn
 from torch.nn import functional as F
 
 from foldnet.nets import ReLUNet
+from foldnet.piecewise._precision import SWITCHES
 from foldnet.piecewise.compare import compare
 from foldnet.piecewise.net import PiecewiseLinear, of
 from tests.foldnet.piecewise.test_own_network import DEGENERATE, drawn
 
+gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
 PLACES = [
-    torch.float32,
-    pytest.param("cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")),
+    pytest.param((torch.float32,), id="single"),
+    pytest.param(("cuda",), marks=gpu, id="gpu"),
+    pytest.param(("cuda", torch.float32), marks=gpu, id="single on a gpu"),  # where torch itself rounds to TF32
 ]
 CLOSE = 1e-4
+
+
+def state() -> tuple:
+    return tuple(getattr(where, name) for where, name, _ in SWITCHES)
 
 
 def both(model: nn.Module, place, shape) -> tuple[PiecewiseLinear, PiecewiseLinear]:
     """A network in float64 on the processor, and the same elsewhere: in another dtype, or on another device."""
     first = of(model.to("cpu", torch.float64), shape)
-    return first, of(model.to(place), shape)
+    return first, of(model.to(*place), shape)
 
 
 def numbers(a) -> np.ndarray:
@@ -110,6 +117,39 @@ def test_what_is_wrong_is_the_same_and_growing_lowers_the_loss(place):
         assert losses[0] < losses[1]
 
 
+def test_products_keep_all_their_bits_and_afterwards_it_is_as_it_was():
+    seen = []
+
+    class Looking(nn.Module):
+        def forward(self, x):
+            return x.clamp(min=0)
+
+    model = nn.Sequential(nn.Conv2d(1, 2, 3), Looking(), nn.Flatten(), nn.Linear(8, 1))
+    before = state()
+    net = of(model, (1, 4, 4))
+    conv = net.graph.parts["0"]
+    conv.register_forward_hook(lambda *_: seen.append(state()))
+    x, y = torch.randn(2, 1, 4, 4, generator=torch.Generator().manual_seed(0))
+    asked = {
+        "outputs": lambda: net(x),
+        "matrix": lambda: net.affine(x).matrix,
+        "product": lambda: net.affine(x) @ y,
+        "pattern": lambda: net.pattern(x),
+        "line": lambda: net.line(x, y),
+        "plane": lambda: net.plane(x, y, x + 1, 0.1).maps(),
+        "margin": lambda: net.margin(x),
+        "wrong": lambda: net.wrong(torch.stack([x, y]), torch.ones(2, 1)),
+    }
+    for name, ask in asked.items():
+        seen.clear()
+        ask()
+        assert set(seen) == {tuple(value for *_, value in SWITCHES)}, name
+        assert state() == before, name
+    with pytest.raises(ValueError, match="finite"):
+        net.line(x, x / 0)
+    assert state() == before
+
+
 class Stubborn(nn.Module):
     """A network that cannot be in double precision."""
 
@@ -127,13 +167,13 @@ def test_a_network_that_insists_on_single_precision_has_its_cells_too():
 
 def test_what_scales_hide_in_single_precision_is_missing_and_nothing_else_is():
     """Documented: what is smaller than 1e-6 of the largest value of its step counts as zero."""
-    true, found = both(degenerate("huge and tiny"), torch.float32, 2)
+    true, found = both(degenerate("huge and tiny"), (torch.float32,), 2)
     few, all_of_them = found.regions(), true.regions()
     assert 1 < len(few) < len(all_of_them)
     assert np.isclose(few.areas.sum(), 4.0)
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
+@gpu
 def test_answers_come_on_the_device_of_the_network():
     net = of(ReLUNet.random((2, 5, 1), seed=0).to_sequential().cuda())
     assert net.device.type == net([0.1, 0.2]).device.type == net.line([0.0, 0.0], [1.0, 1.0]).values.device.type == "cuda"
