@@ -313,6 +313,8 @@ class PiecewiseLinear:
     def _shaped(self, x) -> tuple[Tensor, bool]:
         if isinstance(x, Tensor) and (x.is_meta or x.is_complex()):
             raise ValueError(f"points are real numbers; got a tensor of {x.dtype} on {x.device}")
+        if isinstance(x, np.ndarray) and not x.flags.writeable:  # torch warns of writing, and nothing is written here
+            x = x.copy()
         x = torch.as_tensor(x, dtype=self.dtype, device=self.device)
         if tuple(x.shape) == self.input_shape:
             return x[None], True

@@ -39,6 +39,7 @@ from .trace import Graph
 if TYPE_CHECKING:
     from .net import PiecewiseLinear
 
+FEW = 3  # rows for each weight, below which they are called too few
 ROOM = 4 * 2**30  # bytes of windows and of what is wanted of them
 
 
@@ -51,7 +52,7 @@ class Wrong:
     for each pixel. `left` `(rows, out)` is what remains after the best move of the weights of `following`: it is out of their
     reach, and `share` says how much of `wanted` that is. Few points, as many as `following` has inputs, leave nothing there.
     `neurons` come closest to that, best first; of a convolution `incoming` and `outgoing` are flat kernels. `way` is what stands
-    between the two layers, and `others` gives the same as this of the other layers that can grow.
+    between the two layers, and `others()` has the same as this for each other layer that can grow.
     """
 
     net: PiecewiseLinear
@@ -72,7 +73,14 @@ class Wrong:
     def __repr__(self) -> str:
         asked, useful = f"{self.share:.0%} of what the loss asks of {self.following!r}, which reads it,", len(self.neurons.bias)
         help = f"{useful} new neuron{'s' * (useful != 1)} would help"
-        return f"Wrong(layer {self.layer!r}: {asked} is out of reach of the weights there; {help}, of a {self.net})"
+        many = len(self.wanted), self._weights
+        few = f" (of {many[0]} rows for {many[1]} weights: too few)" if many[0] < FEW * many[1] else ""
+        return f"Wrong(layer {self.layer!r}: {asked} is out of reach of the weights there{few}; {help}, of a {self.net})"
+
+    @property
+    def _weights(self) -> int:
+        """The weights of one output of `following`, with its bias."""
+        return self.net.graph.parts[self.following].weight[0].numel() + 1
 
     @property
     def _helps(self) -> bool:
@@ -86,8 +94,7 @@ class Wrong:
             return "choose another layer with layer=, or take more points"
         if found:
             return f"out of reach are {', '.join(found)}: choose {'it' if len(found) == 1 else 'one'} with layer="
-        weights = self.net.graph.parts[self.following].weight[0].numel() + 1
-        several = f"several times the {weights} weights of an output of {self.following!r}"
+        several = f"several times the {self._weights} weights of an output of {self.following!r}"
         return f"nor at another layer: take more points, {several}, unless the loss is as low as it can be"
 
     @full_precision()
@@ -132,6 +139,8 @@ def wrong(net: PiecewiseLinear, x, y, layer: str | None, k: int | None, loss: st
         y = torch.as_tensor(y)
         labels = y.ndim == 1 and not y.is_floating_point() and net.output_shape[0] > 1
         loss = "cross_entropy" if labels else "mse"
+        if y.ndim == 1 and not labels and net.output_shape[0] > 1:
+            raise ValueError(f"classes are whole numbers, as in y.long(), and targets have the shape (n, {net.output_shape[0]})")
     flat, y = checked_data(_Flat(net), x, y, loss)  # ty: ignore[invalid-argument-type]
     x = flat.unflatten(-1, net.input_shape)
     whys = _ways(net)

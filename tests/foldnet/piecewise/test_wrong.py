@@ -303,7 +303,7 @@ def test_class_labels_without_a_loss_are_those_of_cross_entropy():
         assert close(net.wrong(x, given_, "0").wanted, net.wrong(x, labels, "0", loss="cross_entropy").wanted)
     rows = F.one_hot(labels, 3)
     assert close(net.wrong(x, rows, "0").wanted, net.wrong(x, rows, "0", loss="mse").wanted), "targets of every output"
-    with pytest.raises(ValueError, match=r"targets have shape \(30, 3\)"):
+    with pytest.raises(ValueError, match=r"classes are whole numbers, as in y.long\(\), and targets have the shape \(n, 3\)"):
         net.wrong(x, labels.double())
     with pytest.raises(ValueError, match=r"targets have shape \(30, 3\)"):
         net.wrong(x, labels, loss="mse")
@@ -332,6 +332,7 @@ def test_a_module_that_has_grown_is_in_the_mode_of_the_module():
 
 def test_what_is_wrong_says_of_which_layer_it_speaks():
     model, x, y = classifier()
+    assert " (of 30 rows for 61 weights: too few); 0 new neurons" in repr(of(model).wrong(x, y, "2"))
     said = repr(of(model).wrong(x, y, "0", k=1))
     assert "layer '0': 80% " in said
     assert "of what the loss asks of '2', which reads it, is out of reach of the weights there; 1 new neuron would help" in said
