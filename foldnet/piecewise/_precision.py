@@ -5,26 +5,37 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from operator import attrgetter
-from typing import Any
 
 import torch
 
-WHERE = ("cudnn.conv", "cudnn.rnn", "cuda.matmul", "mkldnn.conv", "mkldnn.matmul")
-SWITCHES: list[tuple[Any, str, Any]] = (
-    [(attrgetter(where)(torch.backends), "fp32_precision", "ieee") for where in WHERE]
-    if hasattr(torch.backends.cudnn, "conv")
-    else [(where, "allow_tf32", False) for where in (torch.backends.cudnn, torch.backends.cuda.matmul)]  # before torch 2.9
-)
+SWITCHES = {"cudnn.allow_tf32": False, "float32_matmul_precision": "highest"}
+NEWER = dict.fromkeys(("cudnn.conv", "cudnn.rnn", "cuda.matmul", "mkldnn.conv", "mkldnn.matmul"), "ieee")
 
 
 @contextmanager
 def full_precision() -> Iterator[None]:
     """Products of float32 in all their bits, here and in what is called; then as it was. `@full_precision()` does a function."""
-    before = [getattr(where, name) for where, name, _ in SWITCHES]
+    before = switches()
     try:
-        for where, name, value in SWITCHES:
-            setattr(where, name, value)
+        switch(SWITCHES if before.keys() == SWITCHES.keys() else NEWER)
         yield
     finally:
-        for (where, name, _), value in zip(SWITCHES, before):
-            setattr(where, name, value)
+        switch(before)
+
+
+def switches() -> dict:
+    """How torch rounds, by name: as most programs set it, or by torch's newer names where a program uses these."""
+    try:
+        return dict(zip(SWITCHES, (torch.backends.cudnn.allow_tf32, torch.get_float32_matmul_precision())))
+    except RuntimeError:  # torch refuses to mix both
+        return {name: attrgetter(name)(torch.backends).fp32_precision for name in NEWER}
+
+
+def switch(values: dict) -> None:
+    """Set what `switches` gives."""
+    if values.keys() == SWITCHES.keys():
+        torch.backends.cudnn.allow_tf32 = values["cudnn.allow_tf32"]
+        torch.set_float32_matmul_precision(values["float32_matmul_precision"])
+        return
+    for name, value in values.items():
+        attrgetter(name)(torch.backends).fp32_precision = value

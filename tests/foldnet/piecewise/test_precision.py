@@ -7,7 +7,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from foldnet.nets import ReLUNet
-from foldnet.piecewise._precision import SWITCHES
+from foldnet.piecewise._precision import NEWER, SWITCHES, full_precision, switch, switches
 from foldnet.piecewise.compare import compare
 from foldnet.piecewise.net import PiecewiseLinear, of
 from tests.foldnet.piecewise.test_own_network import DEGENERATE, drawn
@@ -19,10 +19,6 @@ PLACES = [
     pytest.param(("cuda", torch.float32), marks=gpu, id="single on a gpu"),  # where torch itself rounds to TF32
 ]
 CLOSE = 1e-4
-
-
-def state() -> tuple:
-    return tuple(getattr(where, name) for where, name, _ in SWITCHES)
 
 
 def both(model: nn.Module, place, shape) -> tuple[PiecewiseLinear, PiecewiseLinear]:
@@ -125,10 +121,10 @@ def test_products_keep_all_their_bits_and_afterwards_it_is_as_it_was():
             return x.clamp(min=0)
 
     model = nn.Sequential(nn.Conv2d(1, 2, 3), Looking(), nn.Flatten(), nn.Linear(8, 1))
-    before = state()
+    before = switches()
     net = of(model, (1, 4, 4))
     conv = net.graph.parts["0"]
-    conv.register_forward_hook(lambda *_: seen.append(state()))
+    conv.register_forward_hook(lambda *_: seen.append(switches()))
     x, y = torch.randn(2, 1, 4, 4, generator=torch.Generator().manual_seed(0))
     asked = {
         "outputs": lambda: net(x),
@@ -143,11 +139,27 @@ def test_products_keep_all_their_bits_and_afterwards_it_is_as_it_was():
     for name, ask in asked.items():
         seen.clear()
         ask()
-        assert set(seen) == {tuple(value for *_, value in SWITCHES)}, name
-        assert state() == before, name
+        assert seen, name
+        assert all(each == SWITCHES for each in seen), name
+        assert switches() == before, name
     with pytest.raises(ValueError, match="finite"):
         net.line(x, x / 0)
-    assert state() == before
+    assert switches() == before
+
+
+def test_what_a_program_says_of_products_in_torchs_newer_names_stays_so():
+    if not hasattr(torch.backends.cudnn, "conv"):
+        pytest.skip("torch before 2.9")
+    before, own = switches(), NEWER | {"cudnn.conv": "tf32", "cuda.matmul": "tf32"}
+    try:
+        switch(own)
+        with full_precision():
+            assert switches() == NEWER
+        assert switches() == own
+    finally:
+        switch(NEWER | {"cudnn.conv": "tf32", "cudnn.rnn": "tf32"})  # as torch begins
+        switch(before)
+    assert switches() == before
 
 
 class Stubborn(nn.Module):
