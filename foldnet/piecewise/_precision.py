@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from operator import attrgetter
 
@@ -13,7 +13,7 @@ NEWER = dict.fromkeys(("cudnn.conv", "cudnn.rnn", "cuda.matmul", "mkldnn.conv", 
 
 
 @contextmanager
-def full_precision() -> Iterator[None]:
+def full_precision() -> Generator[None, None, None]:
     """Products of float32 in all their bits, here and in what is called; then as it was. `@full_precision()` does a function."""
     before = switches()
     try:
