@@ -33,7 +33,8 @@ function quantile({ rows }, share) {
 const map = ({ maps, neuron, width }, measure) => maps[`${neuron} ${width}`][measure];
 const now = (state) => columns(map(state, state.measure)[1], state.measure), unit = ({ measure }) => MEASURES[measure][1], named = ({ measure }) => String(MEASURES[measure][0]);
 const best = (state) => Object.keys(MEASURES).reduce((a, b) => (map(state, b)[0] > map(state, a)[0] ? b : a));
-const value = (state, { from, to, at }) => (unit(state) > 1 ? `${text(from)} to ${text(to)}` : text(at, 0));
+const most = ({ measure }) => (measure.startsWith("above") ? 1 : 5); // a share, or one for each of five bits
+const value = (state, { from, to, at }) => (unit(state) === 1 ? text(at, 0) : from < most(state) ? `${text(from)} to ${text(to)}` : text(from));
 /** The column nearest to a place is chosen. */
 function pick(place, state) {
   const found = now(state);
