@@ -216,7 +216,7 @@ function render({ model, el }) {
         return svg("path", { d: shape(kind, 4.5), transform: `translate(${view.x(x).toFixed(2)} ${view.y(now.slopes[k] * x + now.intercepts[k]).toFixed(2)})`, fill: `var(--${color})`, stroke: "var(--paper)" });
       })));
     const end = dashed.at(-1)[1];
-    lift.at(view.x(REACH), view.y(Math.max(range[0], Math.min(range[1], end))), bias(), `bias ${text(bias())}, switches ${often()}`);
+    lift.at(view.x(REACH), view.y(Math.max(range[0], Math.min(range[1], end))), bias(), `bias ${text(bias())}, ${often()}`);
     rows(wide);
     figure.read(summary());
   }
@@ -244,13 +244,13 @@ function render({ model, el }) {
     return lost > 0 ? ` ${count(lost, "switch", "switches")} ${lost > 1 ? "are" : "is"} no bend of the curve: nothing passes ${lost > 1 ? "them" : "it"} on, or another stands at the same place.` : "";
   }
   const own = () => now.breakpoints.filter((b) => b.layer === model.get("layer") && b.neuron === model.get("neuron"));
-  const often = () => ["never", "once", "twice"][own().length] ?? `${own().length} times`;
+  const often = () => ["never switches", "switches once", "switches twice"][own().length] ?? `switches ${own().length} times`;
   function summary() {
     counting.hidden = model.get("counted");
-    if (!model.get("counted")) return `${news}The dashed neuron switches ${often()}.`;
+    if (!model.get("counted")) return `${news}The dashed neuron ${often()}.`;
     const hidden = model.get("hidden"), most = hidden.reduce((product, n) => product * (n + 1), 1), total = hidden.reduce((sum, n) => sum + n, 0);
     return `${news}${count(total, "neuron")}: ${count(now.breakpoints.length, "switch", "switches")}, ${count(now.knots.length + 1, "piece")} on the whole line (${(inView(now.knots).length + 1).toLocaleString("en-US")} in view), at most ${most.toLocaleString("en-US")}.${unseen()} `
-      + `The dashed neuron switches ${often()}.${born + died ? ` Born so far: ${born}, died: ${died}.` : ""}${trainer ? ` ${count(trainer.steps, "step")}, mean squared error ${text(trainer.loss(), 4)}.` : ""}`;
+      + `The dashed neuron ${often()}.${born + died ? ` Born so far: ${born}, died: ${died}.` : ""}${trainer ? ` ${count(trainer.steps, "step")}, mean squared error ${text(trainer.loss(), 4)}.` : ""}`;
   }
 
   function numbers() {
