@@ -35,6 +35,12 @@ def bends(c: Complex, loop: np.ndarray) -> np.ndarray:
     return on.T @ np.abs(turns)
 
 
+def comparisons(p: int, back: int = 1, rows: int = 1) -> int:
+    """The most comparisons on a p x p grid of points: with the left one, and with `rows` above from `back` columns before on."""
+    above = [min(i, rows) for i in range(p)]
+    return sum((j > 0) + k * (p - max(j - back, 0)) for k in above for j in range(p))
+
+
 def enclosed(w: np.ndarray, b: np.ndarray, point=(0.0, 0.0)) -> bool:
     """Whether the lines w.x + b = 0, `(n, 2)` and `(n,)`, shut a point in: if not, some ray from it meets none of them.
 
