@@ -168,8 +168,8 @@ function render({ model, el }) {
     put(below, { viewBox: `0 0 ${wide} ${tall}`, height: tall, "aria-label": best ? `Progress and length of the weights; the two bounds meet at ${text(most, 0)} mistakes` : "No line parts these points, so there is no bound" });
     const last = best ? 1.08 * most : Math.max(20, run.wrong.length), far = Math.sqrt(Math.max(...points().map(([x, y]) => x * x + y * y + 1)));
     const top = far * Math.sqrt(last) * 1.05, s = scales({ left: 40, top: HEAD, width: wide - 50, height: tall - HEAD - 36 }, { x: [0, last], y: [0, top] });
-    const root = Array.from({ length: 60 }, (_, k) => [(last * k) / 59, far * Math.sqrt((last * k) / 59)]);
-    const dots = (value, color, kind) => run.history.map((w, k) => svg("path", { d: shape(kind, 3.5), transform: `translate(${s.x(k).toFixed(1)} ${s.y(value(w)).toFixed(1)})`, fill: `var(--${color})` }));
+    const root = Array.from({ length: 60 }, (_, k) => [last * (k / 59) ** 2, (far * Math.sqrt(last) * k) / 59]); // dense where it bends
+    const dots = (value, color, kind) => run.history.map((w, k) => svg("path", { d: shape(kind, 5), transform: `translate(${s.x(k).toFixed(1)} ${s.y(value(w)).toFixed(1)})`, fill: `var(--${color})` }));
     below.replaceChildren(
       axes(s, { xName: "mistakes", yName: best ? "weights: length (pink) and progress (green)" : "length of the weights" }),
       svg("path", { d: path(s, root), fill: "none", stroke: "var(--pink)", "stroke-width": 2 }),
