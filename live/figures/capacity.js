@@ -19,7 +19,7 @@ function render({ model, el }) {
   const figure = frame(el, model, {
     name: "capacity", title, defaults, draw, reset, numbers,
     about: "By width, each neuron bends the curve at one point. By depth, each layer folds what the one before has made. "
-      + "The marks there are the numbers of ones among the bits: parity wants the curve above zero at odd ones and below it at even ones.",
+      + "The marks are numbers of ones among the bits: parity wants the curve above zero at odd ones, below it at even ones.",
     hints: ["[Tab] goes from point to point and to the buttons", "[←] [→] [↑] [↓] move a point", "[Shift] makes large steps", "[Delete] takes it away"],
   });
   const plot = curve({
@@ -155,7 +155,7 @@ function render({ model, el }) {
     if (waving()) {
       const widths = model.get("widths"), n = model.get("bits"), all = corner(), right = all.filter((c) => c.right).length, total = widths.reduce((sum, w) => sum + w, 0);
       return `${count(widths.length, "layer")} of ${widths.join(", ")}: ${count(total, "neuron")} fold the line into ${count(folds(), "part")}. Parity of ${count(n, "bit")}: ${right} of ${all.length} numbers of ones are right`
-        + `${right < all.length ? "" : ", all of them"}. A single hidden layer needs ${count(leastWidth(n), "neuron")} for such a curve.`;
+        + `${right < all.length ? "" : ", all of them"}. For this one hidden layer needs ${count(leastWidth(n), "neuron")}.`;
     }
     const all = data(), k = nodes(), twice = model.get("points").length - all.length;
     const words = k ? `${count(k, "neuron")} ${k > 1 ? "go" : "goes"} through ${k + 1} of ${count(all.length, "point")}. The last one bends at ${text(all[k - 1][0])} and changes nothing left of it.` : `No neuron: a constant, through 1 of ${count(all.length, "point")}.`;
