@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 AT_ONCE = 256  # units whose gradients are computed at once, and points; fewer where they take more than ROOM bytes
 ROOM = 2**30
-ASKED = 2**28  # bytes from which on it is asked what memory is free, which takes a GPU a while
 FEW = 32  # outputs up to which one after the other is faster than all at once
 
 
@@ -28,8 +27,8 @@ def at_once(net: PiecewiseLinear) -> int:
 def jacobians(net: PiecewiseLinear, x: Tensor, chunk: int) -> Tensor:
     """`PiecewiseLinear.jacobians` at points `(n, *input)`; more than memory holds are refused."""
     one = prod(net.output_shape) * prod(net.input_shape) * x.element_size()
-    room = one * (len(x) + min(chunk, len(x)))
-    if room > ASKED and room > (free := free_memory(x.device)):
+    free = free_memory(x.device)
+    if one * (len(x) + min(chunk, len(x))) > free:
         fit = int(free // one) // 2
         do = f"take {fit:,} points at a time" if fit else "affine(x) @ v has its products, row by row"
         raise ValueError(f"the matrices of {len(x):,} points take {one * len(x) / 2**30:.3g} GB, more than memory has: {do}")

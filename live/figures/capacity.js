@@ -155,7 +155,7 @@ function render({ model, el }) {
     if (waving()) {
       const widths = model.get("widths"), n = model.get("bits"), all = corner(), right = all.filter((c) => c.right).length, total = widths.reduce((sum, w) => sum + w, 0);
       return `${count(widths.length, "layer")} of ${widths.join(", ")}: ${count(total, "neuron")} fold the line into ${count(folds(), "part")}. Parity of ${count(n, "bit")}: ${right} of ${all.length} numbers of ones are right`
-        + `${right < all.length ? "" : ", all of them"}. For this one hidden layer needs ${count(leastWidth(n), "neuron")}.`;
+        + `${right < all.length ? "" : ", all of them"}. For this, one hidden layer needs ${count(leastWidth(n), "neuron")}.`;
     }
     const all = data(), k = nodes(), twice = model.get("points").length - all.length;
     const words = k ? `${count(k, "neuron")} ${k > 1 ? "go" : "goes"} through ${k + 1} of ${count(all.length, "point")}. The last one bends at ${text(all[k - 1][0])} and changes nothing left of it.` : `No neuron: a constant, through 1 of ${count(all.length, "point")}.`;

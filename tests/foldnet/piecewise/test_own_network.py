@@ -322,7 +322,6 @@ def test_margins_and_maps_of_many_points_are_those_of_each():
 
 
 def test_matrices_that_memory_does_not_hold_are_refused_with_a_number_that_would_do(monkeypatch):
-    monkeypatch.setattr("foldnet.piecewise._local.ASKED", 0)
     monkeypatch.setattr("foldnet.piecewise._local.free_memory", lambda device: 100_000.0)
     net = of(nn.Sequential(nn.Linear(20, 30), nn.ReLU(), nn.Linear(30, 20)).to(DOUBLE))
     with pytest.raises(ValueError, match=r"of 100 points .* take 15 points at a time"):
